@@ -66,16 +66,19 @@ std::vector<CalibratedRange> ranges_of(const CalibrationInput& input) {
   return found;
 }
 
-void set_bands(ordered_json& profile, const std::vector<FoundBand>& found, const Provenance& provenance,
+void set_bands(ordered_json& profile, const std::vector<FoundErrors>& found, const Provenance& provenance,
                std::vector<ProfileChange>& changes) {
-  std::vector<ErrorBand> bands;
-  for (const auto& [band, cases] : found) {
-    bands.push_back(band);
-    changes.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high),
-                       band.stratum + " " + std::string(name_of(band.condition)),
-                       std::to_string(cases) + " cases from " + text_of(band.from_us) + " us"});
+  const std::string source = source_text(provenance, "5 % to 95 % of measured / predicted - 1");
+  for (const auto& [errors, cases] : found) {
+    const std::string condition(name_of(errors.condition));
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const ErrorBand& band = errors.bands[i];
+      changes.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high), band.stratum + " " + condition,
+                         std::to_string(cases[i]) + " cases from " + text_of(band.from_us) + " us"});
+    }
+    changes.push_back({"errors", "", text_of(errors.growth), "growth " + condition, "with each doubling of the GPUs"});
+    set_errors(profile, errors, source);
   }
-  set_errors(profile, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
 }
 
 /// Tells `kernels`, the section of the profile `name`, its table of answers. Returns the table's name in the profile's
@@ -123,7 +126,7 @@ class Fit {
   /// Throws InputError where it is no profile.
   Machine machine() const { return machine_from_json(profile_, machine_.gemm_choices); }
 
-  void set_errors(const std::vector<FoundBand>& found, const Provenance& provenance) {
+  void set_errors(const std::vector<FoundErrors>& found, const Provenance& provenance) {
     set_bands(profile_, found, provenance, changes_);
   }
 

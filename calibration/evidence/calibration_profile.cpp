@@ -125,26 +125,29 @@ void set_ranges(ordered_json& profile, const std::vector<CalibratedRange>& range
   profile["calibrated"] = result;
 }
 
-void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source) {
-  const auto place = [](const ordered_json& band) {
-    return std::tuple(from_name<Condition>(band.at("condition").get<std::string>(), "errors.condition"),
-                      band.at("stratum").get<std::string>(), band.at("from_us").get<double>());
-  };
-  std::vector<ordered_json> result;
-  std::set<std::pair<Condition, std::string>> measured;
-  for (const ErrorBand& band : bands) {
-    measured.emplace(band.condition, band.stratum);
-    result.push_back({{"stratum", band.stratum},
-                      {"condition", name_of(band.condition)},
-                      {"from_us", band.from_us},
-                      {"low", rounded(band.low)},
-                      {"high", rounded(band.high)},
-                      {"source", source}});
+void set_errors(ordered_json& profile, const ErrorBands& errors, const std::string& source) {
+  ordered_json bands = ordered_json::array();
+  std::set<std::string> measured;
+  for (const ErrorBand& band : errors.bands) {
+    measured.insert(band.stratum);
+    bands.push_back({{"stratum", band.stratum},
+                     {"from_us", band.from_us},
+                     {"low", rounded(band.low)},
+                     {"high", rounded(band.high)}});
   }
-  for (const ordered_json& old : profile.at("errors"))
-    if (const auto [condition, stratum, from_us] = place(old); !measured.contains({condition, stratum}))
-      result.push_back(old);
-  std::ranges::sort(result, {}, place);
+  const std::string condition(name_of(errors.condition));
+  std::vector<ordered_json> result;
+  for (ordered_json old : profile.at("errors")) {
+    if (old.at("condition") == condition)
+      std::erase_if(old.at("bands").get_ref<ordered_json::array_t&>(),
+                    [&](const ordered_json& band) { return measured.contains(band.at("stratum")); });
+    if (!old.at("bands").empty()) result.push_back(old);
+  }
+  result.push_back(
+      {{"condition", condition}, {"growth", rounded(errors.growth)}, {"source", source}, {"bands", bands}});
+  std::ranges::stable_sort(result, {}, [](const ordered_json& one) {
+    return from_name<Condition>(one.at("condition").get<std::string>(), "errors.condition");
+  });
   profile["errors"] = result;
 }
 

@@ -33,8 +33,8 @@ void set_curves(nlohmann::ordered_json& profile, const std::string& key, const s
 /// Replaces the range of each quantity; those of other quantities stay.
 void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRange>& ranges);
 
-/// Replaces the bands of each stratum and condition; those of others stay.
-void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source);
+/// Replaces the bands of each of its strata in its condition; those of others stay.
+void set_errors(nlohmann::ordered_json& profile, const ErrorBands& errors, const std::string& source);
 
 /// Replaces the section "conditions", or puts it before "gpu", where it stands by what the machine is.
 void set_conditions(nlohmann::ordered_json& profile, const nlohmann::ordered_json& conditions);

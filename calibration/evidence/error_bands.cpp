@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <string>
 
-#include "calibration/evidence/contests.hpp"
+#include "models/base/statistics.hpp"
 #include "scenarios/study/prediction.hpp"
 
 namespace weft::calibration::evidence {
@@ -16,22 +17,38 @@ namespace {
 constexpr double least_error = 0.02;  ///< no band is narrower: other servers of the type differ as much
 /// Classes of predicted times with error bands of their own.
 constexpr std::array band_limits_us{0.0, 30.0, 100.0, 300.0};
-constexpr std::size_t band_cases = 60;  ///< for quantiles of 5 % and 95 %
+constexpr std::size_t band_cases = 25;  ///< of which the most extreme ones but one tell 5 % and 95 %
 constexpr double infinite_us = std::numeric_limits<double>::infinity();
+
+/// Errors of four GPUs were as large as those of two on H200s and 1.24 times as large on H100s: between them lies what
+/// is assumed of machines that were measured on two only.
+constexpr double usual_growth = 1.1;
+constexpr std::size_t growth_cases = 20;  ///< of two GPUs, and of more, of a stratum and class
 
 /// The relative error of a predicted time.
 struct Residual {
+  int gpus;
   double predicted_us, error;
 };
 
-std::map<std::string, std::vector<Residual>> residuals_of(const std::vector<Comparison>& comparisons) {
-  std::map<std::string, std::vector<Residual>> residuals;
+using Residuals = std::map<std::string, std::vector<Residual>>;  ///< by stratum
+
+Residuals residuals_of(const std::vector<Comparison>& comparisons, Condition condition) {
+  Residuals residuals;
   for (const Comparison& one : comparisons)
-    residuals[scenarios::study::stratum_of(one.measured.request)].push_back(
-        {one.predicted_us, one.measured.time_us / one.predicted_us - 1});
-  for (const Speedup& one : speedups_of(contests_of(comparisons)))
-    residuals["speedup"].push_back({0, one.measured / one.predicted - 1});
+    if (one.measured.condition == condition)
+      residuals[scenarios::study::stratum_of(one.measured.request)].push_back(
+          {one.measured.request.gpus, one.predicted_us, one.measured.time_us / one.predicted_us - 1});
   return residuals;
+}
+
+std::vector<Residual> of_class(const std::vector<Residual>& all, std::size_t time_class) {
+  const double from_us = band_limits_us[time_class];
+  const double to_us = time_class + 1 < band_limits_us.size() ? band_limits_us[time_class + 1] : infinite_us;
+  std::vector<Residual> some;
+  std::ranges::copy_if(all, std::back_inserter(some),
+                       [&](const Residual& one) { return one.predicted_us >= from_us && one.predicted_us < to_us; });
+  return some;
 }
 
 /// Below which the share `p` of further errors is expected: the quantiles of a few errors lie too close together, since
@@ -44,36 +61,60 @@ double expected_quantile(std::vector<double> errors, double p) {
   return low + (rank - static_cast<double>(below)) * (high - low);
 }
 
-std::vector<FoundBand> bands_of(const std::string& stratum, Condition condition, const std::vector<Residual>& all) {
-  std::vector<FoundBand> bands;
+/// How much wider the errors of a stratum and class are with each doubling of the GPUs: the mean over all that were
+/// measured on two GPUs and on more, each as often as it has cases of what it has fewer of.
+double growth_of(const Residuals& residuals) {
+  double growths = 0, weights = 0;
+  for (const auto& [stratum, all] : residuals)
+    for (std::size_t time_class = 0; time_class < band_limits_us.size(); ++time_class) {
+      std::vector<double> of_two, of_more;
+      double doublings = 0;
+      for (const Residual& one : of_class(all, time_class)) {
+        if (one.gpus < 2) continue;
+        (one.gpus == 2 ? of_two : of_more).push_back(std::max(std::abs(one.error), least_error));
+        doublings += ErrorBands::doublings_beyond_two(one.gpus);
+      }
+      const std::size_t cases = std::min(of_two.size(), of_more.size());
+      if (cases < growth_cases) continue;
+      const double wider = expected_quantile(of_more, 0.9) / expected_quantile(of_two, 0.9);
+      const auto weight = static_cast<double>(cases);
+      growths += weight * std::log(wider) * static_cast<double>(of_more.size()) / doublings;
+      weights += weight;
+    }
+  return weights > 0 ? std::max(1.0, std::exp(growths / weights)) : usual_growth;
+}
+
+void add_bands(FoundErrors& found, const std::string& stratum, const std::vector<Residual>& all) {
   std::vector<double> some;
   std::size_t left = all.size();
-  for (auto from_us = band_limits_us.rbegin(); from_us != band_limits_us.rend(); ++from_us) {
-    const double to_us = from_us == band_limits_us.rbegin() ? infinite_us : *std::prev(from_us);
-    for (const Residual& one : all)
-      if (one.predicted_us >= *from_us && one.predicted_us < to_us) some.push_back(one.error), --left;
-    if (*from_us > 0 && (some.size() < band_cases || left < band_cases)) continue;
-    bands.push_back({{stratum, *from_us, std::min(expected_quantile(some, 0.05), -least_error),
-                      std::max(expected_quantile(some, 0.95), least_error), condition},
-                     some.size()});
+  std::vector<ErrorBand> bands;
+  std::vector<std::size_t> cases;
+  for (std::size_t time_class = band_limits_us.size(); time_class-- > 0;) {
+    for (const Residual& one : of_class(all, time_class))
+      some.push_back(one.error / found.errors.widening(one.gpus)), --left;
+    if (time_class > 0 && (some.size() < band_cases || left < band_cases)) continue;
+    bands.push_back({stratum, band_limits_us[time_class], std::min(expected_quantile(some, 0.05), -least_error),
+                     std::max(expected_quantile(some, 0.95), least_error)});
+    cases.push_back(some.size());
     some.clear();
   }
-  return bands;
+  found.errors.bands.insert(found.errors.bands.end(), bands.rbegin(), bands.rend());
+  found.cases.insert(found.cases.end(), cases.rbegin(), cases.rend());
 }
 
 }  // namespace
 
-std::vector<FoundBand> error_bands(const std::vector<Comparison>& comparisons) {
-  std::vector<FoundBand> bands;
+std::vector<FoundErrors> error_bands(const std::vector<Comparison>& comparisons) {
+  std::vector<FoundErrors> all;
   for (const auto& [condition, name] : NamesOf<Condition>::names) {
-    std::vector<Comparison> some;
-    std::ranges::copy_if(comparisons, std::back_inserter(some), [condition = condition](const Comparison& one) {
-      return one.measured.condition == condition;
-    });
-    for (const auto& [stratum, all] : residuals_of(some))
-      std::ranges::copy(bands_of(stratum, condition, all), std::back_inserter(bands));
+    const Residuals residuals = residuals_of(comparisons, condition);
+    if (residuals.empty()) continue;
+    FoundErrors& found = all.emplace_back();
+    found.errors.condition = condition;
+    found.errors.growth = growth_of(residuals);
+    for (const auto& [stratum, of_stratum] : residuals) add_bands(found, stratum, of_stratum);
   }
-  return bands;
+  return all;
 }
 
 }  // namespace weft::calibration::evidence

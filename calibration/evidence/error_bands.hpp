@@ -8,14 +8,14 @@
 
 namespace weft::calibration::evidence {
 
-struct FoundBand {
-  ErrorBand band;
-  std::size_t cases = 0;  ///< that it rests on
+struct FoundErrors {
+  ErrorBands errors;
+  std::vector<std::size_t> cases;  ///< that each of its bands rests on
 };
 
-/// The bands of each stratum, and of the speedups ("speedup"): 5 % to 95 % of measured / predicted - 1, one for each
-/// class of predicted times, those of a stratum from the longest to the shortest. In this order classes are joined
-/// until they have enough cases: short ones are off by more, and are most of them.
-std::vector<FoundBand> error_bands(const std::vector<Comparison>& comparisons);
+/// For each condition the bands of each stratum: 5 % to 95 % of measured / predicted - 1, one for each class of
+/// predicted times, those of a stratum from the shortest to the longest. Classes are joined until they have enough
+/// cases, from the longest on: short ones are off by more, and are most of them.
+std::vector<FoundErrors> error_bands(const std::vector<Comparison>& comparisons);
 
 }  // namespace weft::calibration::evidence

@@ -3,6 +3,8 @@
 // struct begins with is that of a profile which leaves the number out.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -374,14 +376,22 @@ struct NamesOf<Architecture> {
                                     std::pair{Architecture::cdna3, std::string_view{"cdna3"}}};
 };
 
-/// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
-/// stratum "speedup" is that of serial over overlapped time. Of several bands of a stratum the last that begins at or
-/// below the predicted time counts.
+/// Relative error of predictions for one kind of workload on at most two GPUs: measured / predicted - 1 at the 5th and
+/// 95th percentile. Of several bands of a stratum the last that begins at or below the predicted time counts.
 struct ErrorBand {
   std::string stratum;
   double from_us = 0;
   double low = 0, high = 0;
+};
+
+/// What a set of measurements tells of errors.
+struct ErrorBands {
   Condition condition = Condition::sustained;
+  double growth = 1;  ///< of both ends of each band with each doubling of the GPUs beyond two
+  std::vector<ErrorBand> bands;
+
+  double widening(int gpus) const { return std::pow(growth, doublings_beyond_two(gpus)); }
+  static double doublings_beyond_two(int gpus) { return std::max(0.0, std::log2(gpus) - 1); }
 };
 
 struct CalibratedRange {
@@ -415,7 +425,7 @@ struct Machine {
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
-  std::vector<ErrorBand> errors;
+  std::vector<ErrorBands> errors;
   std::vector<CalibratedRange> calibrated;
 };
 

@@ -149,6 +149,22 @@ std::vector<CollectiveProtocol> protocols_from(JsonObject& object) {
   return protocols;
 }
 
+/// {"condition", "growth", "source", "bands": [{"stratum", "from_us", "low", "high"}, …]}
+ErrorBands bands_from(JsonObject object) {
+  ErrorBands errors;
+  errors.condition = object.word<Condition>("condition");
+  errors.growth = object.number("growth", 1, 4);
+  object.string("source");
+  for (const JsonValue& value : object.list("bands")) {
+    JsonObject band = value.object();
+    errors.bands.push_back(
+        {band.string("stratum"), band.number("from_us", 0), band.number("low", -1, 10), band.number("high", -1, 10)});
+    band.finish();
+  }
+  object.finish();
+  return errors;
+}
+
 /// Under which conditions the profile was measured, for its reader: no model uses them.
 void check_conditions(JsonObject object) {
   for (const char* key : {"first_run", "last_run"}) object.string(key);
@@ -220,17 +236,7 @@ Machine machine_from(const nlohmann::json& json,
   for (const JsonValue& curve : object.list_or_empty("symmetric_collectives"))
     machine.symmetric_collectives.push_back(symmetric_curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);
-  for (const JsonValue& value : object.list_or_empty("errors")) {
-    JsonObject error = value.object();
-    ErrorBand& band = machine.errors.emplace_back();
-    band.stratum = error.string("stratum");
-    band.condition = error.word_or("condition", Condition::sustained);
-    band.from_us = error.number("from_us", 0);
-    band.low = error.number("low", -1, 10);
-    band.high = error.number("high", -1, 10);
-    error.string("source");
-    error.finish();
-  }
+  for (const JsonValue& value : object.list_or_empty("errors")) machine.errors.push_back(bands_from(value.object()));
   for (const JsonValue& value : object.list_or_empty("calibrated")) {
     JsonObject range = value.object();
     machine.calibrated.push_back({range.string("quantity"), range.number("low", 0), range.number("high", 0)});

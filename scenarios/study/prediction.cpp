@@ -38,10 +38,10 @@ bool is_untabled_gemm(const Case& request) {
 /// Of a case the finest stratum that the profile has bands of in the machine's condition.
 std::string banded_stratum(const Case& request, const Machine& machine) {
   const std::string stratum = stratum_of(request);
-  const auto is_of_it = [&](const ErrorBand& band) {
-    return band.stratum == stratum && band.condition == machine.condition.condition;
-  };
-  if (std::ranges::any_of(machine.errors, is_of_it)) return stratum;
+  for (const ErrorBands& errors : machine.errors)
+    if (errors.condition == machine.condition.condition &&
+        std::ranges::find(errors.bands, stratum, &ErrorBand::stratum) != errors.bands.end())
+      return stratum;
   if (stratum == untabled_gemm) return std::string(op_of(request.workload));
   return stratum == fine_decomposition ? std::string(family_of(request.schedule)) : stratum;
 }
@@ -51,13 +51,16 @@ void set_interval(Prediction& prediction, const Case& request, const Machine& ma
   double low = unknown_low, high = unknown_high;
   bool is_of_condition = false;
   const std::string stratum = banded_stratum(request, machine);
-  for (const ErrorBand& band : machine.errors) {
-    if (band.stratum != stratum || band.from_us > prediction.time_us) continue;
-    const bool is_asked = band.condition == machine.condition.condition;
-    if (is_asked || !is_of_condition) low = band.low, high = band.high;
-    is_of_condition = is_of_condition || is_asked;
+  for (const ErrorBands& errors : machine.errors) {
+    const bool is_asked = errors.condition == machine.condition.condition;
+    const double widening = errors.widening(request.gpus);
+    for (const ErrorBand& band : errors.bands) {
+      if (band.stratum != stratum || band.from_us > prediction.time_us) continue;
+      if (is_asked || !is_of_condition) low = band.low * widening, high = band.high * widening;
+      is_of_condition = is_of_condition || is_asked;
+    }
   }
-  prediction.low_us = prediction.time_us * (1 + low);
+  prediction.low_us = prediction.time_us * std::max(0.0, 1 + low);
   prediction.high_us = prediction.time_us * (1 + high);
 }
 

@@ -29,7 +29,11 @@ std::string error_with(const std::string& pointer, const json& value) {
 }
 
 json band(const std::string& stratum, double from_us = 0, double low = -0.1, double high = 0.1) {
-  return {{"stratum", stratum}, {"from_us", from_us}, {"low", low}, {"high", high}, {"source", "test"}};
+  return {{"stratum", stratum}, {"from_us", from_us}, {"low", low}, {"high", high}};
+}
+
+json errors(const std::string& condition, const std::vector<json>& bands) {
+  return {{"condition", condition}, {"growth", 1}, {"source", "test"}, {"bands", bands}};
 }
 
 TEST(MachineRelations, HoldInAllShippedProfiles) {
@@ -113,8 +117,8 @@ TEST(MachineRelations, CurvesOnSymmetricMemoryNameATransportThatDoesThem) {
 }
 
 TEST(MachineRelations, BandsAndRangesHaveTwoEndsInTheirOrder) {
-  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0, 0.2, 0.1)})),
-            "errors[0].low: expected at most high = 0.1, got 0.2");
+  EXPECT_EQ(error_with("/errors", json::array({errors("sustained", {band("gemm", 0, 0.2, 0.1)})})),
+            "errors[0].bands[0].low: expected at most high = 0.1, got 0.2");
   const auto range = [](const char* quantity, double low, double high) {
     return json{{"quantity", quantity}, {"low", low}, {"high", high}};
   };
@@ -125,13 +129,14 @@ TEST(MachineRelations, BandsAndRangesHaveTwoEndsInTheirOrder) {
 }
 
 TEST(MachineRelations, BandsAreOfStrataThatPredictionsHaveAndAscend) {
-  EXPECT_THAT(error_with("/errors", json::array({band("gem")})),
-              HasSubstr("errors[0].stratum: expected one of speedup,"));
-  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 30), band("serial"), band("gemm", 30)})),
-            "errors[2].from_us: expected more than that of the band before = 30.0, got 30.0");
-  json short_gemm = band("gemm", 0);
-  short_gemm["condition"] = "short";
-  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0), band("gemm", 30), short_gemm})), "");
+  const auto error = [](const std::vector<json>& all) { return error_with("/errors", json(all)); };
+  EXPECT_THAT(error({errors("sustained", {band("gem")})}),
+              HasSubstr("errors[0].bands[0].stratum: expected one of gemm,"));
+  EXPECT_EQ(error({errors("sustained", {band("gemm", 30), band("serial"), band("gemm", 30)})}),
+            "errors[0].bands[2].from_us: expected more than that of the band before = 30.0, got 30.0");
+  EXPECT_EQ(error({errors("sustained", {band("gemm", 30)}), errors("sustained", {band("gemm", 30)})}),
+            "errors[1].bands[0].from_us: expected more than that of the band before = 30.0, got 30.0");
+  EXPECT_EQ(error({errors("sustained", {band("gemm"), band("gemm", 30)}), errors("short", {band("gemm")})}), "");
 }
 
 }  // namespace machine_relations_test
