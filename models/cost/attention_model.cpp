@@ -37,27 +37,29 @@ std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std:
   return splits;
 }
 
-/// Of a prefill; those that were measured are split no further (attention-2026-11-21). Other kernels than those of CUDA
-/// do not split them: AITER's take on an MI300X as long for few blocks as that says (ROCm/aiter@0403bcdf,
-/// op_tests/cpp/mha/README.md, 32 heads and 1,024 or 2,048 tokens).
-std::int64_t splits_that_fit(Runtime runtime, std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
-  return runtime == Runtime::cuda ? std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks) : 1;
+/// Of a prefill; those that were measured are split no further (attention-2026-11-21). Without cached keys other
+/// kernels than those of CUDA do not split: AITER's take on an MI300X as long for few blocks as that says
+/// (ROCm/aiter@0403bcdf, op_tests/cpp/mha/README.md, 32 heads and 1,024 or 2,048 tokens).
+std::int64_t splits_that_fit(bool splits_keys, std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
+  return splits_keys ? std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks) : 1;
 }
 
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
   return by_head_dim(head_dim, kernels.attention_efficiency_64, kernels.attention_efficiency);
 }
 
-/// Rows of queries that a CTA takes, and of how many heads: those that share keys lie in one block where each has one
-/// query.
+/// Rows of queries that a CTA takes, and of how many heads: those that share keys lie in one block where they have few
+/// queries for cached keys, as decoding steps with drafted tokens do.
 struct QueryBlocks {
   double rows = attention_block;
   std::int64_t of_head = 0, heads = 0;
 };
-bool is_decode(std::int64_t queries) { return queries <= 1; }
+bool share_blocks(const Attention& attention, std::int64_t queries) {
+  return queries <= 1 || (attention.cached && queries < attention_block);
+}
 QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
-  if (!is_decode(queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
-  const std::int64_t rows = attention.heads / attention.kv_heads;
+  if (!share_blocks(attention, queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
+  const std::int64_t rows = attention.heads / attention.kv_heads * queries;
   return {.rows = decode_block, .of_head = divided_up(rows, decode_block), .heads = attention.kv_heads};
 }
 
@@ -200,10 +202,11 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_an_sm_has * machine.gpu.sms();
-  const bool decodes = is_decode(tokens / attention.sequences);
+  const bool are_few = share_blocks(attention, tokens / attention.sequences);
+  const bool splits_keys = machine.runtime == Runtime::cuda || attention.cached;
   const std::int64_t splits = fill_enough(unsplit, room) ? 1
-                              : decodes                  ? splits_that_fill(unsplit, room, keys.most, most_splits)
-                                                         : splits_that_fit(machine.runtime, unsplit, room, keys.most);
+                              : are_few                  ? splits_that_fill(unsplit, room, keys.most, most_splits)
+                                                         : splits_that_fit(splits_keys, unsplit, room, keys.most);
 
   const double block_flops = 4.0 * queries.rows * attention_block * attention.head_dim;
   const double flops_per_us =

@@ -14,8 +14,9 @@ namespace weft {
 
 /// Queries of one CTA, and keys that it takes at a time.
 inline constexpr std::int64_t attention_block = 128;
-/// Rows of a CTA in decode, where each sequence has one new token (FlashAttention 2, run_mha_fwd_splitkv_dispatch in
-/// flash_fwd_launch_template.h): the query heads that share keys and values.
+/// Rows of a CTA in decode (FlashAttention 2, run_mha_fwd_splitkv_dispatch in flash_fwd_launch_template.h): the query
+/// heads that share keys and values, each with a sequence's new tokens where these are few (FlashAttention 3's
+/// pack_gqa, and FlashInfer's blocks of 16, 64 or 128 such rows).
 inline constexpr std::int64_t decode_block = 64;
 /// Blocks that so many queries or keys are cut into.
 constexpr std::int64_t attention_blocks(std::int64_t tokens) { return divided_up(tokens, attention_block); }

@@ -59,6 +59,28 @@ TEST(AttentionModel, PrefillsAreSplitByKernelsOfCudaAlone) {
   EXPECT_DOUBLE_EQ(timing.once_us, 3);
 }
 
+TEST(AttentionModel, OfCachedKeysPrefillsAreSplitByOtherKernelsToo) {
+  Machine other = machine();
+  other.runtime = Runtime::rocm;
+  Attention cached = heads(1, 128, 384);
+  cached.cached.emplace();
+  EXPECT_EQ(time_attention(other, cached, 256).ctas, time_attention(machine(), cached, 256).ctas);
+}
+
+// Eight heads with four new tokens each are half of the 64 rows of a block, which one token each has to compute too.
+TEST(AttentionModel, FewQueriesOfCachedKeysShareBlocksWithOtherHeads) {
+  Attention cached = heads(8, 128, 4096);
+  cached.cached.emplace();
+  const auto time_us = [&](std::int64_t tokens) {
+    const AttentionTiming timing = time_attention(machine(), cached, tokens);
+    return static_cast<double>(divided_up(timing.ctas, 8)) * timing.cta_us;
+  };
+  EXPECT_DOUBLE_EQ(time_us(8), time_us(1));
+  for (const std::int64_t tokens : {16, 32, 64, 127}) EXPECT_LT(time_us(tokens), 1.3 * time_us(tokens + 1));
+  EXPECT_LT(time_us(127), 1.1 * time_us(128));
+  EXPECT_GT(time_us(127), 0.8 * time_us(128));
+}
+
 TEST(AttentionModel, OneBlockMoreThanSmsCostsAShortOne) {
   const auto time_us = [](std::int64_t tokens) {
     const AttentionTiming timing = time_attention(machine(), heads(2, 128), tokens);
