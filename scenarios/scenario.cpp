@@ -39,18 +39,15 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
 
 /// NCCL is always there: serial by it is what all others are compared with.
 void read_collectives(const JsonValue& words, SearchSpace& space) {
-  space.two_shot = false;
-  space.symmetric.clear();
+  const std::vector<Collectives> all = SearchSpace{}.collectives;
+  space.collectives.clear();
   for (const JsonValue& word : words.list()) {
     const std::string name = word.string();
-    if (name == "two_shot")
-      space.two_shot = true;
-    else if (name == "nccl_symmetric")
-      space.symmetric.push_back(Collectives::nccl_symmetric);
-    else if (name == "nccl_copy_engine")
-      space.symmetric.push_back(Collectives::nccl_copy_engine);
-    else if (name != "nccl")
-      word.fail("nccl, nccl_symmetric, nccl_copy_engine or two_shot");
+    const auto found = std::ranges::find(all, name, [](Collectives by) { return name_of(by); });
+    if (found != all.end())
+      space.collectives.push_back(*found);
+    else if (name != name_of(Collectives::nccl))
+      word.fail("nccl, two_shot, multimem, nccl_symmetric or nccl_copy_engine");
   }
 }
 
@@ -76,9 +73,9 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
   scenario.decoding_prefix = object.integer_or("decoding_prefix", 0, 0, max_extent);
 }
 
-/// A kernel of a layer alone leaves no choice to explore.
+/// A kernel alone leaves no choice to explore.
 bool is_lone_kernel(const Workload& workload) {
-  return std::holds_alternative<AttentionKernelWorkload>(workload) ||
+  return std::holds_alternative<GemmWorkload>(workload) || std::holds_alternative<AttentionKernelWorkload>(workload) ||
          std::holds_alternative<RowKernelWorkload>(workload);
 }
 

@@ -205,12 +205,14 @@ std::vector<std::string> other_software(const Case& request, const Machine& mach
     if (is_async_tp && !is_of_all) return {"PyTorch (async TP)"};  // vLLM fuses each pair that it finds
     return is_async_tp ? async_tp : std::vector<std::string>{};
   }
-  const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot;
+  const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot ||
+                           choice.collectives == Collectives::multimem;
   if (std::holds_alternative<Serial>(choice.family) && is_of_peers && has_own_all_reduce(machine, request.gpus)) {
     const auto bytes = all_reduced_bytes(request.workload);
     std::vector<std::string> servers;
     if (bytes && *bytes < vllm_reduces_below(machine, request.gpus)) servers.emplace_back(vllm_all_reduce);
-    if (bytes && *bytes < sglang_reduces_below) servers.emplace_back("SGLang (its own all-reduce)");
+    const bool is_in_switch = choice.collectives == Collectives::multimem;
+    if (bytes && *bytes < sglang_reduces_below && !is_in_switch) servers.emplace_back("SGLang (its own all-reduce)");
     return servers;
   }
   // vLLM's dual batch overlap and SGLang's two batch overlap need experts on GPUs of their own

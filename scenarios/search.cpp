@@ -100,13 +100,20 @@ std::vector<int> fused_norm_ctas(const Machine& machine) {
   return {4, 8, 16};
 }
 
-/// On H100s eight CTAs moved 12 to 24 % less beside GEMMs than predicted, where 1 % was gained by them at best.
-std::vector<int> two_shot_ctas(const Machine& machine) {
-  if (!has_peer_kernels(machine)) return {};
-  return {16, 24};
+namespace {
+
+/// Over peer memory: on H100s eight CTAs moved 12 to 24 % less beside GEMMs than predicted, where 1 % was gained by
+/// them at best. In the switch eight move all that sixteen do on eight H100s (TokenWeave, arXiv 2505.11329, figure 7).
+std::vector<int> kernel_ctas(const Machine& machine, Collectives by) {
+  if (by == Collectives::two_shot && has_peer_kernels(machine)) return {16, 24};
+  if (by == Collectives::multimem && has_switch_kernels(machine)) return {8, 16};
+  return {};
 }
 
-namespace {
+/// The switch adds up and spreads, and has no all-to-all.
+bool can_do(Collectives by, const std::optional<Parts>& parts) {
+  return by != Collectives::multimem || !parts || parts->collective.kind != CollectiveKind::all_to_all;
+}
 
 /// Of NCCL, on memory that all ranks have registered; none for the others.
 std::optional<Transport> window_transport(Collectives by) {
@@ -138,18 +145,26 @@ std::vector<WindowCollective> window_collectives(const Machine& machine, int gpu
   return found;
 }
 
+std::vector<KernelCollective> kernel_collectives(const Machine& machine, const std::vector<Collectives>& ways) {
+  std::vector<KernelCollective> found;
+  for (const Collectives by : ways)
+    for (const int ctas : kernel_ctas(machine, by)) found.push_back({by, ctas});
+  return found;
+}
+
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
   std::vector<Case> cases;
   const auto add_choice = [&](const ScheduleChoice& choice) {
     cases.push_back({.id = describe(choice), .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}});
   };
   const auto add = [&](const Family& family, int max_ctas) { add_choice({family, max_ctas, space.launch}); };
-  const auto add_two_shot = [&](const Family& family) {
-    if (!has_collectives(workload) || !rules_of(family).runs_nccl(family, workload)) return;
-    for (const int ctas : space.two_shot_ctas)
-      add_choice({.family = family, .max_ctas = ctas, .launch = space.launch, .collectives = Collectives::two_shot});
-  };
   const std::optional<Parts> parts = parts_of(workload);
+  const auto add_kernels = [&](const Family& family) {
+    if (!has_collectives(workload) || !rules_of(family).runs_nccl(family, workload)) return;
+    for (const auto& [by, ctas] : space.kernels)
+      if (can_do(by, parts))
+        add_choice({.family = family, .max_ctas = ctas, .launch = space.launch, .collectives = by});
+  };
   const auto* pair = std::get_if<PairWorkload>(&workload);
   const auto exchanges_own_rows = [&](const Family& family) {  // no kernel for windows does; hybrids give all as many
     return pair != nullptr && pair->imbalance > 1 && !std::holds_alternative<Hybrid>(family);
@@ -160,18 +175,20 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
       if (kind == parts->collective.kind) add_choice({.family = family, .launch = space.launch, .collectives = by});
   };
   add(Serial{}, 0);
-  add_two_shot(Serial{});
+  add_kernels(Serial{});
   add_windows(Serial{});
   for (const FamilyRules* rules : all_families()) {
     if (rules->candidates == nullptr || !space.has(rules->name)) continue;
     for (const Family& family : rules->candidates(workload, gpus, space)) {
       for (const int max_ctas : ctas_worth_trying(family, workload, space)) add(family, max_ctas);
-      add_two_shot(family);
+      add_kernels(family);
       add_windows(family);
     }
   }
   return cases;
 }
+
+double promised_gain(const Odds& odds, Rule rule) { return rule == Rule::careful ? odds.worst_gain : odds.gain; }
 
 Odds certain_odds(const Candidate& candidate, double) {
   const double gain = 1 - 1 / candidate.speedup;
@@ -187,13 +204,23 @@ void mark(std::vector<Candidate>& all, bool is_assumed_advised) {
                                                                    : WhyNot::nothing;
 }
 
+/// Who overlaps has to promise more than serial with faster collectives does, by more than this share of serial's time.
+constexpr double worth_overlapping = 0.005;
+
 template <class Promise>
 std::size_t most_promising(const Ranking& ranking, const Promise& promise) {
   const std::vector<Candidate>& all = ranking.fastest_first;
-  std::size_t best = ranking.serial;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].may_be_advised() && promise(all[i].odds) > promise(all[best].odds)) best = i;
-  return best;
+  const auto best_of = [&](const auto& is_asked) {
+    std::size_t best = ranking.serial;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (is_asked(all[i]) && all[i].may_be_advised() && promise(all[i].odds) > promise(all[best].odds)) best = i;
+    return best;
+  };
+  const std::size_t best = best_of([](const Candidate&) { return true; });
+  const std::size_t best_serial =
+      best_of([](const Candidate& one) { return std::holds_alternative<Serial>(one.request.schedule.family); });
+  const bool is_as_good = promise(all[best].odds) <= promise(all[best_serial].odds) + worth_overlapping;
+  return best_serial != ranking.serial && is_as_good ? best_serial : best;
 }
 
 }  // namespace
@@ -217,7 +244,7 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
       std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
                     [&](const Candidate& other) { return is_before(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_before);
-  const auto promise = [rule](const Odds& odds) { return rule == Rule::careful ? odds.worst_gain : odds.gain; };
+  const auto promise = [rule](const Odds& odds) { return promised_gain(odds, rule); };
   const bool all_are_assumed =
       std::ranges::all_of(ranking.fastest_first, [](const Candidate& one) { return one.estimate.is_assumed; });
   mark(ranking.fastest_first, all_are_assumed);

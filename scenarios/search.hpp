@@ -23,15 +23,23 @@ struct WindowCollective {
   bool operator==(const WindowCollective&) const = default;
 };
 
+/// Collectives by kernels that the library does not have, over peer memory or in the switch, and their CTAs.
+struct KernelCollective {
+  Collectives by = Collectives::two_shot;
+  int ctas = 0;
+  bool operator==(const KernelCollective&) const = default;
+};
+
 /// What candidates are made of. Serial is always among them: it is what the others are compared with.
 struct SearchSpace {
   std::optional<std::vector<std::string>> families{};  ///< names of those to look at besides serial; empty: all
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> stages{1, 2, 4, 8};  ///< of staged, besides the searched number
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
-  bool two_shot = true;                 ///< collectives over peer memory as well, where the machine has them
-  std::vector<int> two_shot_ctas{};     ///< of collectives over peer memory; two_shot_ctas() has a machine's
-  std::vector<Collectives> symmetric{Collectives::nccl_symmetric, Collectives::nccl_copy_engine};  ///< likewise
+  /// Who does collectives besides NCCL, where the machine can.
+  std::vector<Collectives> collectives{Collectives::two_shot, Collectives::multimem, Collectives::nccl_symmetric,
+                                       Collectives::nccl_copy_engine};
+  std::vector<KernelCollective> kernels{};  ///< of these; kernel_collectives() has a machine's
   std::vector<WindowCollective> windows{};  ///< of these; window_collectives() has a machine's
   std::vector<int> fused_norm_ctas{};  ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;
@@ -48,9 +56,8 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
 /// The same with the limits of CTAs that `space` has for those that NCCL moves.
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);
 
-/// CTAs worth trying for collectives over peer memory in place of the library's; none where the machine has no such
-/// kernel.
-std::vector<int> two_shot_ctas(const Machine& machine);
+/// Those of `ways` that are kernels which the machine's profile has, each with the CTAs worth trying.
+std::vector<KernelCollective> kernel_collectives(const Machine& machine, const std::vector<Collectives>& ways);
 
 /// Those of `ways` that the machine's profile has curves of for so many GPUs. NCCL needs few CTAs for them, or none, so
 /// that no limits are tried.
@@ -98,6 +105,7 @@ struct Candidate {
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,
 /// that which is fastest in the worst of twenty cases.
 enum class Rule { least_regret, careful };
+double promised_gain(const Odds& odds, Rule rule);
 
 /// The odds of a candidate, whose speedup is known, over serial with that time.
 using Judge = std::function<Odds(const Candidate& candidate, double serial_us)>;

@@ -156,7 +156,7 @@ class Support {
   }
   [[noreturn]] void refuse(Transport transport) const {
     const std::string what = "transport " + std::string(name_of(transport));
-    if (transport == Transport::one_shot) refuse(what + ", which two shots take less time than at every size");
+    if (transport == Transport::one_shot) refuse(what + ", as no kernel of ours reduces in one shot");
     if (transport == Transport::multicast) refuse(what + ", as no kernel of ours uses it");
     if (transport == Transport::nccl_nvls) refuse(what + ", which NCCL takes by itself or not at all");
     refuse(what);

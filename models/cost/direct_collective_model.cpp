@@ -163,6 +163,10 @@ bool has_peer_kernels(const Machine& machine) {
   return machine.direct_collectives && machine.direct_collectives->two_shot;
 }
 
+bool has_switch_kernels(const Machine& machine) {
+  return machine.fabric.multicast && machine.direct_collectives && machine.direct_collectives->multimem;
+}
+
 namespace {
 
 CollectiveTiming time_equal_exchange(const Machine& machine, const GroupedExchange& exchange, int gpus, Bytes bytes) {

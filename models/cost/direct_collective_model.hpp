@@ -38,6 +38,8 @@ CollectiveTiming time_over(const Machine& machine, Transport transport, Collecti
 
 /// Whether the profile says how kernels of our own that load from peers run there.
 bool has_peer_kernels(const Machine& machine);
+/// Whether its switch adds up and spreads, and the profile says how kernels run that let it.
+bool has_switch_kernels(const Machine& machine);
 
 /// Rows that some ranks bring to others, as the all-to-all, or where they are added the reduce-scatter, in which every
 /// rank sends as much as the busiest port of this exchange carries; where it carries less the other way, faster by

@@ -241,9 +241,9 @@ std::string what_fits(const study::Verdict& verdict, const Scenario& scenario) {
   const bool are_few = verdict.uncut.front() < 4 * usual_pieces * scenario.gpus;
   std::vector<std::string> sizes;
   for (const std::int64_t size : verdict.uncut) sizes.push_back(std::to_string(size));
-  return "With " + joined(sizes) + " " + size_word(scenario) + (scenario.model ? " some patterns have" : " there is") +
-         " no schedule that overlaps, since those cut evenly: ask about a multiple of " +
-         std::to_string((are_few ? 1 : usual_pieces) * scenario.gpus) + ", to which servers pad.";
+  return (scenario.model ? "Some patterns have" : "There is") + std::string(" no schedule that overlaps for ") +
+         size_word(scenario) + " of " + joined(sizes) + ", since those cut evenly: ask about a multiple of " +
+         std::to_string((are_few ? 1 : usual_pieces) * scenario.gpus) + " where a batch may be padded to one.";
 }
 
 /// "8 GPUs, n".

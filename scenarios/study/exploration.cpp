@@ -394,6 +394,7 @@ class Study {
 
   Exploration exploration() {
     Exploration exploration;
+    exploration.rule = options_.rule;
     exploration.grades = options_.grades;
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       exploration.simulated += studies_[i]->simulated();
@@ -468,8 +469,8 @@ Answer explore_pair(const Question& question, std::int64_t size, const Scenario&
 Exploration explore(const Scenario& asked_scenario, const Machine& machine, Executor& executor,
                     const ExploreOptions& options) {
   Scenario scenario = asked_scenario;
-  if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
-  scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.symmetric);
+  scenario.space.kernels = kernel_collectives(machine, scenario.space.collectives);
+  scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.collectives);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
   scenario.space.own_launches = runs_own_kernels(machine);
   return Study(scenario, machine, executor, options).run();

@@ -65,6 +65,7 @@ struct Exploration {
   std::vector<Answer> answers;               ///< by size, then by pair, then the layer that they belong to
   std::vector<LayerAnswer> layers;           ///< by size, then by form; empty for plain sizes
   std::size_t simulated = 0;                 ///< schedules
+  Rule rule = Rule::least_regret;            ///< by which they are advised
   std::optional<ProfileGrades> grades = {};  ///< by which assumed schedules were told
 
   /// Names of pairs, and "whole layer" where it has schedules, each once, in the order of the answers.

@@ -1,6 +1,7 @@
 #include "scenarios/study/verdict.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/composed_layer.hpp"
@@ -9,14 +10,27 @@ namespace weft::scenarios::study {
 namespace {
 
 /// What is advised of an answer, or of those of its schedules that run today; null: serial.
-const Explored* advised(const Answer& answer, bool only_runnable) {
+const Explored* advised(const Answer& answer, bool only_runnable, Rule rule) {
   if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.advice() : nullptr;
   const Explored* best = nullptr;
-  for (const Explored& one : answer.fastest_first) {
-    const double least = best == nullptr ? 0 : best->candidate.odds.gain;
-    if (runs_today(one) && one.candidate.may_be_advised() && one.candidate.odds.gain > least) best = &one;
-  }
+  double most = 0;
+  for (const Explored& one : answer.fastest_first)
+    if (const double gain = promised_gain(one.candidate.odds, rule);
+        runs_today(one) && one.candidate.may_be_advised() && gain > most)
+      best = &one, most = gain;
   return best;
+}
+
+double normal_share_below(double deviations) { return std::erfc(-deviations / std::sqrt(2)) / 2; }
+
+/// The odds over a baseline of whose time that which they are over is `share`: as much is known of either, and the
+/// probability is that of errors spread normally with the same mean and worst of twenty.
+Odds over_baseline(const Odds& odds, double share) {
+  if (share == 1) return odds;
+  constexpr double worst_of_twenty = 1.645;  // standard deviations below the mean
+  const double spread = share * (odds.gain - odds.worst_gain) / worst_of_twenty, gain = 1 - share * (1 - odds.gain);
+  const double faster = spread > 0 ? normal_share_below(gain / spread) : gain > 0 ? 1 : 0;
+  return {.faster = faster, .gain = gain, .worst_gain = 1 - share * (1 - odds.worst_gain)};
 }
 
 /// The answers at one size, and what they are compared with.
@@ -79,7 +93,7 @@ class SizeStudy {
     plan.odds.gain = plan.odds.worst_gain = 1 - plan.time_us / baseline.time_us;
     double most = 0;
     for (const Answer* pair : answers(form, false)) {
-      const Explored* schedule = advised(*pair, only_runnable);
+      const Explored* schedule = advised(*pair, only_runnable, exploration_.rule);
       if (schedule == nullptr) continue;
       const Candidate& choice = schedule->candidate;
       const double serial_us = pair->ranking.reference().estimate.time_us;
@@ -96,14 +110,12 @@ class SizeStudy {
   std::vector<Plan> whole_layers(Form form, const Plan& baseline, bool only_runnable) const {
     std::vector<Plan> plans;
     for (const Answer* layer : answers(form, true))
-      if (const Explored* schedule = advised(*layer, only_runnable); schedule != nullptr) {
+      if (const Explored* schedule = advised(*layer, only_runnable, exploration_.rule); schedule != nullptr) {
         const Candidate& choice = schedule->candidate;
         const double share = layer->ranking.reference().estimate.time_us / baseline.time_us;
         plans.push_back({.name = name(form, kind_of(choice.request.schedule)),
                          .time_us = choice.estimate.time_us,
-                         .odds = {.faster = choice.odds.faster,
-                                  .gain = 1 - share * (1 - choice.odds.gain),
-                                  .worst_gain = 1 - share * (1 - choice.odds.worst_gain)},
+                         .odds = over_baseline(choice.odds, share),
                          .schedules = schedules_of(schedule, form),
                          .layer = schedule});
       }
@@ -119,8 +131,9 @@ class SizeStudy {
 
   Plan best(const Plan& baseline, bool only_runnable) const {
     Plan best = baseline;
+    const auto promised = [&](const Plan& plan) { return promised_gain(plan.odds, exploration_.rule); };
     const auto consider = [&](Plan plan) {
-      if (!plan.schedules.empty() && plan.odds.gain > best.odds.gain) best = std::move(plan);
+      if (!plan.schedules.empty() && promised(plan) > promised(best)) best = std::move(plan);
     };
     for (const Form form : forms()) {
       if (exploration_.layers.empty()) consider(overlapped_pairs(form, baseline, only_runnable));

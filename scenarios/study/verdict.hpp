@@ -27,7 +27,7 @@ struct Plan {
 struct SizePlans {
   std::int64_t size = 0;
   Plan baseline;                 ///< the first form that was asked about, serial
-  Plan best;                     ///< of the highest expected gain; the baseline where no plan has one
+  Plan best;                     ///< that promises most by the exploration's rule; the baseline where none gains
   std::optional<Plan> runnable;  ///< the best that software of today runs, if that is another one
 
   bool pays() const { return !best.schedules.empty(); }

@@ -43,6 +43,8 @@ std::vector<std::string> texts(const std::vector<Question>& list) {
 TEST(Scenario, RefusesAKernelAloneWhichLeavesNoChoice) {
   const json alone{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "swiglu"}, {"m", 128}, {"n", 256}};
   EXPECT_EQ(error_of([&] { read(alone); }), "op: expected an op of several kernels, got \"swiglu\"");
+  const json gemm{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "gemm"}, {"m", 128}, {"n", 256}, {"k", 64}};
+  EXPECT_EQ(error_of([&] { read(gemm); }), "op: expected an op of several kernels, got \"gemm\"");
   const json collective{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "all_reduce"}, {"bytes", 1024}};
   EXPECT_EQ(error_of([&] { read(collective); }), "op: expected an op of several kernels, got \"all_reduce\"");
 }
@@ -163,18 +165,18 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
       (SearchSpace{.families = {{"serial", "decomposition"}}, .chunks = {3}, .max_ctas = {}, .launch = Launch::eager}));
 }
 
-TEST(Scenario, CollectivesOverPeerMemoryCanBeLeftOut) {
-  EXPECT_TRUE(read(plain()).space.two_shot);
-  json scenario = plain();
-  scenario["collectives"] = {"nccl"};
-  EXPECT_FALSE(read(scenario).space.two_shot);
-  scenario["collectives"] = {"nccl", "two_shot"};
-  EXPECT_TRUE(read(scenario).space.two_shot);
-  EXPECT_TRUE(read(scenario).space.symmetric.empty());
-  scenario["collectives"] = {"nccl_copy_engine"};
-  EXPECT_EQ(read(scenario).space.symmetric, std::vector{Collectives::nccl_copy_engine});
+TEST(Scenario, NamesWhoMayDoItsCollectives) {
+  const auto asked = [](const json& names) {
+    json scenario = plain();
+    scenario["collectives"] = names;
+    return read(scenario).space.collectives;
+  };
+  EXPECT_EQ(read(plain()).space.collectives, SearchSpace{}.collectives);
+  EXPECT_TRUE(asked({"nccl"}).empty());
+  EXPECT_EQ(asked({"nccl", "two_shot", "nccl_copy_engine"}),
+            (std::vector{Collectives::two_shot, Collectives::nccl_copy_engine}));
   EXPECT_EQ(error_with(plain(), "collectives", {"rccl"}),
-            "collectives[0]: expected nccl, nccl_symmetric, nccl_copy_engine or two_shot, got \"rccl\"");
+            "collectives[0]: expected nccl, two_shot, multimem, nccl_symmetric or nccl_copy_engine, got \"rccl\"");
 }
 
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
@@ -48,12 +51,36 @@ TEST(Candidates, OverlapIsTriedWithEveryCtaLimit) {
 }
 
 TEST(Candidates, CollectivesOverPeerMemoryAreTriedWithTheirCtas) {
-  const SearchSpace space{
-      .families = {{"decomposition", "async_tp"}}, .chunks = {2}, .max_ctas = {}, .two_shot_ctas = {8}};
+  const SearchSpace space{.families = {{"decomposition", "async_tp"}},
+                          .chunks = {2},
+                          .max_ctas = {},
+                          .kernels = {{Collectives::two_shot, 8}}};
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, space)),
               ElementsAre("serial", "serial, max_ctas 8, collectives two_shot", "decomposition, chunks 2",
                           "decomposition, chunks 2, max_ctas 8, collectives two_shot"));
   EXPECT_THAT(ids(candidates(GemmWorkload{64, 32, 16}, 4, space)), ElementsAre("serial"));
+}
+
+TEST(Candidates, TheSwitchDoesAllCollectivesButAllToAll) {
+  const SearchSpace space{
+      .families = {{"decomposition"}}, .chunks = {2}, .max_ctas = {}, .kernels = {{Collectives::multimem, 8}}};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "serial, max_ctas 8, collectives multimem", "decomposition, chunks 2",
+                          "decomposition, chunks 2, max_ctas 8, collectives multimem"));
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_to_all, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "decomposition, chunks 2"));
+}
+
+TEST(KernelCollectives, AreThoseThatTheMachineHasNumbersOf) {
+  const std::vector both{Collectives::two_shot, Collectives::multimem};
+  const auto ways = [&](const char* machine) {
+    std::set<Collectives> found;
+    for (const auto& [by, ctas] : kernel_collectives(read_machine(machine_path(machine)), both)) found.insert(by);
+    return found;
+  };
+  EXPECT_EQ(ways("h100x8-nvswitch"), std::set{Collectives::two_shot});
+  EXPECT_EQ(ways("h100x8-nvswitch-nvls"), (std::set{Collectives::two_shot, Collectives::multimem}));
+  EXPECT_TRUE(kernel_collectives(read_machine(machine_path("h100x8-nvswitch-nvls")), {}).empty());
 }
 
 TEST(Candidates, NcclOnSymmetricMemoryIsTriedWhereThePairsCollectiveIsOneOfIts) {
@@ -238,6 +265,25 @@ TEST(Ranking, KnowsWhetherAnyScheduleOverlaps) {
 
 TEST(Ranking, SpeedupIsOverSerial) {
   EXPECT_DOUBLE_EQ(rank_times({{"serial", 100}, {"c", 80}}).fastest().speedup, 100.0 / 80);
+}
+
+// Half a percent buys no chunks and no signals.
+TEST(Ranking, FasterCollectivesOfSerialAreAdvisedWhereOverlapAddsNextToNothing) {
+  const auto advice = [](double overlapped_us) {
+    std::vector<Case> cases(3);
+    cases[1].id = "faster collectives";
+    cases[2].id = "chunks";
+    cases[2].schedule.family = Decomposition{2};
+    return rank(cases,
+                [&](const Case& request) {
+                  const double time_us = request.id == "chunks" ? overlapped_us : request.id.empty() ? 100 : 80;
+                  return Estimate{time_us, time_us, time_us};
+                })
+        .advice()
+        .request.id;
+  };
+  EXPECT_EQ(advice(79.6), "faster collectives");
+  EXPECT_EQ(advice(79.4), "chunks");
 }
 
 /// Odds of the candidates by name.
