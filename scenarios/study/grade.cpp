@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ class Rests {
     us_[static_cast<std::size_t>(grade)] += time_us;
     if (grade == Grade::assumed) assumed_us_[numbers] += time_us;
   }
+  double counted_us() const { return std::accumulate(us_.begin(), us_.end(), 0.0); }
   /// Numbers that are weaker count with those that are not: what rests on them is no better.
   Grade weakest_above(double time_us) const {
     double sum_us = 0;
@@ -193,7 +195,8 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
         },
         [&](const GroupedExchange& exchange) { add(exchange, schedule, machine, grades, rests); },
         [](const OneOf<Signal, Wait, Barrier, Delay> auto&) {});
-  const double enough_us = enough * time_us * schedule.repeats_per_iteration;
+  // Of what the parts take at their peaks less is counted than passes: the rest is of the same kinds.
+  const double enough_us = enough * std::min(time_us * schedule.repeats_per_iteration, rests.counted_us());
   const Grade grade = rests.weakest_above(enough_us);
   return {.grade = grade,
           .assumed = grade == Grade::assumed ? rests.assumed(enough_us) : std::vector<AssumedNumbers>{}};

@@ -29,7 +29,7 @@ const std::map<std::string, Questions> exceptions{
     {"mi300x8-mesh",
      {"gemm+reduce_scatter 256 on 2", "gemm+all_to_all 256 on 2", "gemm+all_reduce 256 on 4",
       "gemm+reduce_scatter 256 on 4", "gemm+all_to_all 256 on 4", "gemm+all_reduce 256 on 8",
-      "gemm+reduce_scatter 256 on 8", "all_gather+gemm 256 on 8", "gemm+all_to_all 256 on 8"}},
+      "gemm+reduce_scatter 256 on 8", "all_gather+gemm 256 on 8", "gemm+all_to_all 256 on 8", "layer 512 on 8"}},
     // No all-reduce and no all-gather of 8 GPUs was posted.
     {"l40sx8-pcie", {"gemm+all_reduce 256 on 8", "all_gather+gemm 8192 on 8"}},
     // No collective of 2 GPUs was posted, no all-to-all, and of 8 the all-reduce alone; and nothing else reaches peers.
@@ -41,10 +41,10 @@ const std::map<std::string, Questions> exceptions{
       "gemm+reduce_scatter 8192 on 8", "layer 512 on 2", "layer 8192 on 2"}},
     // No collective below 64 MiB was posted, no all-to-all, and no gap between kernels.
     {"mi355x8-mesh",
-     {"gemm+reduce_scatter 256 on 2", "gemm+all_to_all 256 on 2", "gemm+all_reduce 256 on 4",
-      "gemm+reduce_scatter 256 on 4", "all_gather+gemm 256 on 4", "gemm+all_to_all 256 on 4", "layer 512 on 4",
-      "gemm+all_reduce 256 on 8", "gemm+reduce_scatter 256 on 8", "all_gather+gemm 256 on 8",
-      "gemm+all_to_all 256 on 8", "layer 512 on 8", "layer 8192 on 8"}},
+     {"gemm+all_reduce 256 on 2", "gemm+reduce_scatter 256 on 2", "gemm+all_to_all 256 on 2", "layer 512 on 2",
+      "gemm+all_reduce 256 on 4", "gemm+reduce_scatter 256 on 4", "all_gather+gemm 256 on 4",
+      "gemm+all_to_all 256 on 4", "layer 512 on 4", "gemm+all_reduce 256 on 8", "gemm+reduce_scatter 256 on 8",
+      "all_gather+gemm 256 on 8", "gemm+all_to_all 256 on 8", "layer 512 on 8", "layer 8192 on 8"}},
     // No table of the library's collectives was found, nor what its norms reach.
     {"ascend910b8-mesh", {"gemm+all_reduce 256 on 4", "layer 512 on 4", "gemm+all_reduce 256 on 8", "layer 512 on 8"}},
 };

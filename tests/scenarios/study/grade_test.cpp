@@ -7,6 +7,7 @@
 #include "scenarios/families/build.hpp"
 #include "scenarios/library/open_profile.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "tests/schedule_parts.hpp"
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
@@ -35,8 +36,8 @@ ProfileGrades grades() {
 }
 
 TEST(Grade, IsThatOfTheWeakestNumbersBehindMoreThanATenthOfTheTime) {
-  EXPECT_EQ(grade(4096, grades(), 400), Grade::published);  // some 150 us of all-reduce
-  EXPECT_EQ(grade(4096, grades(), 1e5), Grade::measured);   // which is little of that
+  EXPECT_EQ(grade(4096, grades(), 400), Grade::published);    // some 150 us of all-reduce
+  EXPECT_EQ(grade(1 << 18, grades(), 1e4), Grade::measured);  // which is little beside so long a GEMM
 }
 
 TEST(Grade, WeakNumbersCountTogetherWithWeakerOnes) {
@@ -48,14 +49,25 @@ TEST(Grade, WeakNumbersCountTogetherWithWeakerOnes) {
 
 // Gaps on streams side by side pass at once.
 TEST(Grade, CountsTheGapsOfOneStream) {
-  ProfileGrades all{.gemm = Grade::measured, .small_gemm = Grade::measured, .launches = Grade::assumed};
+  ProfileGrades all{.hbm = Grade::measured, .launches = Grade::assumed};
   Schedule schedule;
   schedule.gpus = 2;
   schedule.streams = {{"s0"}, {"s1"}, {"s2"}, {"s3"}};
   for (int i = 0; i < 40; ++i) schedule.operations.push_back({"pause " + std::to_string(i), i % 4, {}, Delay{}});
-  const double gaps_us = h200().latencies.graph_gap_us + 10 * h200().latencies.kernel_gap_us;
+  const double gaps_us = h200().latencies.graph_gap_us + 11 * h200().latencies.kernel_gap_us;
+  const auto elements = static_cast<std::int64_t>(20 * gaps_us * bytes_per_us(h200().gpu.hbm_GBps) / 4);
+  const Slice from = tests::add_buffer(schedule, "from", 1, elements),
+              to = tests::add_buffer(schedule, "to", 1, elements);
+  schedule.operations.push_back({"copy", 0, {}, Copy{from, to}});
   EXPECT_EQ(grade_of(schedule, 10.1 * gaps_us, h200(), all), Grade::measured);
   EXPECT_EQ(grade_of(schedule, 9.9 * gaps_us, h200(), all), Grade::assumed);
+}
+
+// Parts count by their peaks: what takes many times as long is as well founded as they are, and no better.
+TEST(Grade, OfWhatTakesFarLongerThanItsPartsIsTheirs) {
+  ProfileGrades weak = grades();
+  weak.collectives.clear();
+  EXPECT_EQ(grade(8192, weak, 1e6), Grade::assumed);
 }
 
 TEST(Grade, SaysWhichNumbersAreAssumedMostTimeFirst) {
