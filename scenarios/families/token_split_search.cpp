@@ -77,15 +77,17 @@ std::vector<std::int64_t> first_candidates(const LayerWorkload& layer, int gpus,
     ranked.emplace_back(gemms_us(first, layer, gpus, machine) + gemms_us(layer.tokens - first, layer, gpus, machine),
                         first);
   };
+  consider((layer.tokens + 1) / 2);
+  const bool has_middle = !ranked.empty();
   for (const std::int64_t rows : proposals(layer, gpus, machine)) consider(rows);
-  if (ranked.empty()) consider((layer.tokens + 1) / 2);
   if (ranked.empty()) consider(layer.tokens - 1);
   if (ranked.empty())
     throw InputError("workload.tokens",
                      "expected enough for two splits of whole sequences" +
                          (fused_norm ? ", a multiple of gpus = " + std::to_string(gpus) + " each" : "") + ", got " +
                          std::to_string(layer.tokens));
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ranked.begin() + (has_middle ? 1 : 0), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::int64_t> firsts;
   for (const auto& [time_us, first] : ranked)
     if (firsts.size() < count) firsts.push_back(first);

@@ -14,8 +14,8 @@ namespace weft::scenarios::families {
 /// + 168 and 4 as 150 + 150). Half of the CTAs where there is no whole wave for each part.
 std::int64_t wave_aware_first(std::int64_t ctas, std::int64_t ctas_of_wave);
 
-/// Splits of the case's tokens, that costs the layer's GEMMs the least time first. Proposed are the middle and two
-/// 128-row tiles to either side, the offsets of TokenWeave's tuned tables (0, 128 and 256 rows beyond half of the
+/// Splits of the case's tokens: the middle, then those that cost the layer's GEMMs the least time. Proposed are two
+/// 128-row tiles to either side of it, the offsets of TokenWeave's tuned tables (0, 128 and 256 rows beyond half of the
 /// tokens, rounded up to 256: microsoft/tokenweave, vllm/model_executor/models/llama.py), and for each GEMM the rows of
 /// wave_aware_first(). Fused, a split has rows for each GPU: multiples of `gpus`; of several sequences, whole ones. At
 /// most `count`, at least one; throws InputError where there are too few tokens for two splits.

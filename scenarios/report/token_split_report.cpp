@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/text.hpp"
+
 namespace weft::scenarios::report {
 
 using namespace weft::report;
@@ -28,12 +30,20 @@ Table table_of(const std::vector<study::TableRow>& rows, bool fused_norm) {
   return table;
 }
 
+std::vector<std::string> notes_on(const std::vector<study::TableRow>& rows) {
+  std::vector<std::string> losing;
+  for (const study::TableRow& row : rows)
+    if (row.speedup() <= 1) losing.push_back(std::to_string(row.tokens));
+  if (losing.empty()) return {};
+  return {"Do not split " + joined(losing) + " tokens: serial takes less than the best split."};
+}
+
 }  // namespace
 
 Report token_split_report(const std::vector<study::TableRow>& rows, const study::TableQuestion& question,
                           const std::string& model, const Machine& machine) {
   const std::string heading = "One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name;
-  return {.sections = {{heading, table_of(rows, question.fused_norm), {}}},
+  return {.sections = {{heading, table_of(rows, question.fused_norm), notes_on(rows)}},
           .document = to_json(rows, question, model, machine)};
 }
 

@@ -69,14 +69,19 @@ TEST(TokenSplit, TheSecondSplitAttendsToTheFirst) {
   EXPECT_EQ(attentions[1].prefix, 48);
 }
 
-TEST(TokenSplit, SearchedSplitsAreWholeTilesNearTheMiddle) {
+TEST(TokenSplit, SearchedSplitsAreTheMiddleOrWholeTilesNearIt) {
   const auto searched = [](std::int64_t tokens) {
     const Case request = make_case(small_layer(tokens), 2, TokenSplit{});
-    return *std::get<TokenSplit>(closed_choices(request, round_machine()).front().family).first;
+    std::vector<std::int64_t> firsts;
+    for (const ScheduleChoice& choice : closed_choices(request, round_machine()))
+      firsts.push_back(*std::get<TokenSplit>(choice.family).first);
+    return firsts;
   };
-  EXPECT_EQ(searched(4000) % 128, 0);
-  EXPECT_LE(std::abs(searched(4000) - 2000), 1000);
-  EXPECT_EQ(searched(100), 50);
+  for (const std::int64_t first : searched(4000)) {
+    EXPECT_TRUE(first == 2000 || first % 128 == 0) << first;
+    EXPECT_LE(std::abs(first - 2000), 1000);
+  }
+  EXPECT_EQ(searched(100), std::vector<std::int64_t>{50});
 }
 
 TEST(TokenSplit, WaveAwareSplitsTakeNoMoreWavesThanTheWhole) {
@@ -104,6 +109,12 @@ TEST(TokenSplit, CandidatesAreDistinctSplitsThatTheFusedKernelCanTake) {
         EXPECT_EQ(first % (fused_norm ? 8 : 1), 0);
       }
     }
+}
+
+// GEMMs alone may take less time in other splits, which transfers do not hide as well.
+TEST(TokenSplit, TheMiddleIsAlwaysACandidate) {
+  for (const std::int64_t tokens : {1024, 2050, 3000})
+    EXPECT_EQ(first_candidates(small_layer(tokens), 8, false, round_machine(), 1), std::vector{(tokens + 1) / 2});
 }
 
 TEST(TokenSplit, ASearchedSplitStandsForTheBestCandidates) {

@@ -33,5 +33,16 @@ TEST(TokenSplitReport, HasTheCtasOfBothReductionsOrThoseOfNccl) {
               StartsWith("tokens,split 1,split 2,max CTAs,us,serial us,speedup\n1024,512,512,default,"));
 }
 
+TEST(TokenSplitReport, SaysWhereNotSplittingIsFaster) {
+  Machine machine;
+  const study::TableQuestion question{.layer = {}, .tokens = {1024, 2048}, .gpus = 8, .ctas = {4}};
+  study::TableRow losing = row();
+  losing.tokens = 100;
+  losing.time_us = 40;
+  EXPECT_TRUE(token_split_report({row()}, question, "a model", machine).sections.at(0).notes.empty());
+  EXPECT_EQ(token_split_report({losing, row()}, question, "a model", machine).sections.at(0).notes,
+            std::vector<std::string>{"Do not split 100 tokens: serial takes less than the best split."});
+}
+
 }  // namespace token_split_report_test
 }  // namespace weft::scenarios::report
