@@ -52,11 +52,15 @@ Attempt between(Simulation& simulation, const Attempt& at_one_clock, double one_
     attempt.is_power_limited = true;
     return attempt;
   };
-  if (const Attempt all_the_way = run_at(1); excess_of(simulation, all_the_way) <= 1 + most_excess) return all_the_way;
+  // A clock of its own costs no operation time on the whole: who is blamed for what runs beside it would.
+  const auto pays = [&](const Attempt& attempt) {
+    return excess_of(simulation, attempt) <= 1 + most_excess && attempt.time_us <= at_one_clock.time_us;
+  };
+  if (const Attempt all_the_way = run_at(1); pays(all_the_way)) return all_the_way;
   double known = 0, step = 1;
   for (int i = 0; i < halvings; ++i) {
     step /= 2;
-    if (excess_of(simulation, run_at(known + step)) <= 1 + most_excess) known += step;
+    if (pays(run_at(known + step))) known += step;
   }
   return run_at(known);  // once more: what is told of it is told of the last run
 }
@@ -83,7 +87,7 @@ Attempt at_clocks_of_phases(Simulation& simulation, Attempt at_one_clock) {
                                 lowest_clock_share, highest_share);
     if (shares == before || run == most_runs_of_phases) {
       const bool are_own = std::ranges::all_of(own, [](double share) { return share == 0 || share == 1; });
-      if (are_own && governed.excess() <= 1 + most_excess) return attempt;
+      if (are_own && governed.excess() <= 1 + most_excess && attempt.time_us <= at_one_clock.time_us) return attempt;
       return between(simulation, at_one_clock, one_share, before, own);
     }
     attempt = simulation.run_each_at(shares);

@@ -111,7 +111,7 @@ TEST(Losses, ALongChainRunEagerlyIsLaunch) {
 TEST(Losses, CopiesThatAreFasterThanTheCollectiveAreAGainOfTransfers) {
   const Machine cards = read_machine(machine_path("rtxpro6000x8-pcie"));
   const PairWorkload pair{PairOp::all_gather_gemm, 12288, 2048, 1024};
-  const Losses losses = losses_of(pair, 8, {AsyncTp{}}, cards);
+  const Losses losses = losses_of(pair, 4, {AsyncTp{}}, cards);
   ASSERT_LT(losses.whole_ps(), 0);
   EXPECT_EQ(sum(losses), losses.whole_ps());
   EXPECT_LT(losses.of(Cause::transfers), losses.whole_ps() / 2) << text(losses);

@@ -53,8 +53,23 @@ TEST(Predict, WhatCannotRunSaysWhy) {
   EXPECT_EQ(to_json("a", does_not).at("not_runnable"), does_not.not_runnable);
 }
 
+// Two GEMMs side by side are both blamed for what they draw together, and still have no lower clock than one for all.
+TEST(Predict, ClocksOfPhasesTakeNoLongerThanAHeldClockWithinTheLimit) {
+  Machine governed = read_machine(machine_path("mi300x8-mesh"));
+  Machine held = governed;
+  held.condition.fixed_clock_MHz = 900;
+  const Case async_tp{.id = "a",
+                      .gpus = 2,
+                      .workload = PairWorkload{PairOp::gemm_reduce_scatter, 13312, 4096, 8192},
+                      .schedule = {AsyncTp{}},
+                      .measured = {}};
+  const Prediction at_900 = predict(async_tp, held, simulator());
+  EXPECT_LT(at_900.trace.power_W, governed.power.limit_W);
+  EXPECT_LE(predict(async_tp, governed, simulator()).time_us, at_900.time_us);
+}
+
 TEST(Predict, EachStratumIsOneThatAProfileMayHaveBandsOf) {
-  std::vector<std::string> strata{"speedup"};
+  std::vector<std::string> strata;
   for (const Workload& workload : workload_of_each_op())
     strata.push_back(stratum_of({.id = "a", .gpus = 2, .workload = workload, .schedule = {}, .measured = {}}));
   for (const FamilyRules* rules : all_families()) strata.emplace_back(rules->name);
@@ -66,17 +81,37 @@ TEST(Predict, TheIntervalIsThatOfTheTimesClass) {
   const Case gemm{.id = "a", .gpus = 1, .workload = GemmWorkload{4096, 4096, 4096}, .schedule = {}, .measured = {}};
   const double time_us = predict(gemm, machine, simulator()).time_us;
   machine.errors = {
-      {"gemm", 0, -0.5, 0.5, {}}, {"gemm", time_us / 2, -0.25, 0.75, {}}, {"gemm", 2 * time_us, -0.1, 0.1, {}}};
+      {.bands = {{"gemm", 0, -0.5, 0.5}, {"gemm", time_us / 2, -0.25, 0.75}, {"gemm", 2 * time_us, -0.1, 0.1}}}};
   const Prediction prediction = predict(gemm, machine, simulator());
   EXPECT_DOUBLE_EQ(prediction.low_us, 0.75 * time_us);
   EXPECT_DOUBLE_EQ(prediction.high_us, 1.75 * time_us);
 }
 
+TEST(Predict, IntervalsWidenWithEachDoublingOfTheGpusBeyondTwo) {
+  Machine machine = h200();
+  machine.errors = {{.growth = 1.5, .bands = {{"serial", 0, -0.2, 0.1}}}};
+  const auto ends = [&](int gpus) {
+    const Prediction prediction = predict({.id = "a",
+                                           .gpus = gpus,
+                                           .workload = PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, 4096},
+                                           .schedule = {},
+                                           .measured = {}},
+                                          machine, simulator());
+    return std::pair(prediction.low_us / prediction.time_us - 1, prediction.high_us / prediction.time_us - 1);
+  };
+  for (const auto [gpus, low, high] : {std::tuple{2, -0.2, 0.1}, {4, -0.3, 0.15}, {8, -0.45, 0.225}}) {
+    EXPECT_NEAR(ends(gpus).first, low, 1e-9);
+    EXPECT_NEAR(ends(gpus).second, high, 1e-9);
+  }
+  machine.errors.front().growth = 4;
+  EXPECT_EQ(ends(8).first, -1);  // no time is below zero
+}
+
 TEST(Predict, ManyChunksHaveBandsOfTheirOwnWhereTheProfileDoes) {
   Machine machine = h200();
-  const ErrorBand few{"decomposition", 0, -0.1, 0.1, {}}, many{"fine_decomposition", 0, -0.3, 0.3, {}};
-  const auto width = [&](int chunks, std::vector<ErrorBand> errors) {
-    machine.errors = std::move(errors);
+  const ErrorBand few{"decomposition", 0, -0.1, 0.1}, many{"fine_decomposition", 0, -0.3, 0.3};
+  const auto width = [&](int chunks, std::vector<ErrorBand> bands) {
+    machine.errors = {{.bands = std::move(bands)}};
     const Prediction prediction = predict({.id = "a",
                                            .gpus = 2,
                                            .workload = PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, 4096},
@@ -92,9 +127,9 @@ TEST(Predict, ManyChunksHaveBandsOfTheirOwnWhereTheProfileDoes) {
 
 TEST(Predict, GemmsByKernelsThatNoTableHasHaveBandsOfTheirOwnWhereTheProfileDoes) {
   Machine machine = h200();
-  const ErrorBand tabled{"gemm", 0, -0.1, 0.1, {}}, untabled{"untabled_gemm", 0, -0.3, 0.3, {}};
-  const auto width = [&](std::int64_t k, GemmSource kernel, std::vector<ErrorBand> errors) {
-    machine.errors = std::move(errors);
+  const ErrorBand tabled{"gemm", 0, -0.1, 0.1}, untabled{"untabled_gemm", 0, -0.3, 0.3};
+  const auto width = [&](std::int64_t k, GemmSource kernel, std::vector<ErrorBand> bands) {
+    machine.errors = {{.bands = std::move(bands)}};
     const Case gemm{.id = "a",
                     .gpus = 1,
                     .workload = GemmWorkload{4096, 4096, k},
