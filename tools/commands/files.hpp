@@ -12,7 +12,7 @@ inline constexpr const char *input_file = "FILE", *output_file = "OUTPUT", *mach
 inline CLI::Option* reads(CLI::Option* option) { return option->type_name(input_file); }
 inline CLI::Option* writes(CLI::Option* option) {
   const auto is_file = [](const std::string& name) {
-    return std::string(name == "-" ? "expected the name of a file, got -" : "");
+    return name.empty() || name == "-" ? "expected the name of a file, got " + (name.empty() ? "none" : name) : "";
   };
   return option->type_name(output_file)->check(is_file, "");
 }
