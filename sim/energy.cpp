@@ -95,8 +95,7 @@ class IterationEnergy::DemandOf {
     const bool is_own = runs_own_attention(machine, schedule_, attention);
     if (attention.max_sms > 0 && !is_own)
       return staying_tiles(machine, schedule_, attention, tokens).on_ctas_us(machine.gpu.sms());
-    const auto time = is_own ? time_own_attention : time_attention;
-    const AttentionTiming timing = time(machine, attention, tokens, 1);
+    const AttentionTiming timing = time_scheduled_attention(machine, schedule_, attention, 1);
     const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));
     return timing.setup_us + timing.start_us + waves * timing.cta_us + timing.tail_us + timing.once_us;
   }

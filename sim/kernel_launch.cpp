@@ -437,8 +437,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
     return staying_attention_launch(site,
                                     staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share),
                                     attention.max_sms, share_of_hbm);
-  const auto time = is_own ? time_own_attention : time_attention;
-  const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
+  const AttentionTiming timing = time_scheduled_attention(site.machine, site.schedule, attention, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
   const double compute_us = std::max(static_cast<double>(timing.ctas) / site.sms.sms(), 1.0) * timing.cta_us;

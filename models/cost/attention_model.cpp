@@ -49,16 +49,17 @@ double efficiency_of(const OtherKernels& kernels, int head_dim) {
 }
 
 /// Rows of queries that a CTA takes, and of how many heads: those that share keys lie in one block where they have few
-/// queries for cached keys, as decoding steps with drafted tokens do.
+/// queries for cached keys, as decoding steps with drafted tokens do. PyTorch's FlashAttention 2 does so for one query
+/// alone (recorded on an H200, calibration/peers/few_queries_h200.jsonl).
 struct QueryBlocks {
   double rows = attention_block;
   std::int64_t of_head = 0, heads = 0;
 };
-bool share_blocks(const Attention& attention, std::int64_t queries) {
-  return queries <= 1 || (attention.cached && queries < attention_block);
+bool share_blocks(const Attention& attention, std::int64_t queries, Implementation implementation) {
+  return queries <= 1 || (attention.cached && queries < attention_block && implementation != Implementation::pytorch);
 }
-QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
-  if (!share_blocks(attention, queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
+QueryBlocks blocks_of(const Attention& attention, std::int64_t queries, bool are_shared) {
+  if (!are_shared) return {.of_head = attention_blocks(queries), .heads = attention.heads};
   const std::int64_t rows = attention.heads / attention.kv_heads * queries;
   return {.rows = decode_block, .of_head = divided_up(rows, decode_block), .heads = attention.kv_heads};
 }
@@ -192,9 +193,11 @@ StayingTiles equal_shares(const Machine& machine, std::int64_t tiles, Flops flop
 }  // namespace
 
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
-                               double clock_share) {
+                               double clock_share, Implementation implementation) {
   const OtherKernels& kernels = machine.other_kernels;
-  const QueryBlocks queries = blocks_of(attention, tokens / attention.sequences);
+  const std::int64_t of_sequence = tokens / attention.sequences;
+  const bool are_few = share_blocks(attention, of_sequence, implementation);
+  const QueryBlocks queries = blocks_of(attention, of_sequence, are_few);
   const std::int64_t query_blocks = queries.of_head;
   const KeyBlocks keys = key_blocks_of(attention, tokens, query_blocks);
   const double mean_blocks = static_cast<double>(keys.all) / static_cast<double>(query_blocks);
@@ -202,7 +205,6 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_an_sm_has * machine.gpu.sms();
-  const bool are_few = share_blocks(attention, tokens / attention.sequences);
   const bool splits_keys = machine.runtime == Runtime::cuda || attention.cached;
   const std::int64_t splits = fill_enough(unsplit, room) ? 1
                               : are_few                  ? splits_that_fill(unsplit, room, keys.most, most_splits)
@@ -238,6 +240,14 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
           .cta_us = tiles.shared_us(sms) / static_cast<double>(waves) - before_keys_us,
           .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
           .once_us = merge_us(times, attention, tokens, seen.splits, clock_share)};
+}
+
+AttentionTiming time_scheduled_attention(const Machine& machine, const Schedule& schedule, const Attention& attention,
+                                         double clock_share) {
+  const std::int64_t tokens = row_count(attention.output.rows, schedule.gpus);
+  return runs_own_attention(machine, schedule, attention)
+             ? time_own_attention(machine, attention, tokens, clock_share)
+             : time_attention(machine, attention, tokens, clock_share, schedule.implementation);
 }
 
 std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention) {

@@ -42,12 +42,14 @@ struct AttentionTiming {
 /// `tokens` queries of all sequences together, of each of `heads` heads, each after the earlier keys of its sequence,
 /// at `clock_share` of the maximum clock.
 ///   cta = 4 x 128 x head_dim x mean keys / splits / (tensor rate of an SM x efficiency)
-/// In decode a CTA has 64 rows in place of 128, and there is one for each head of keys. How long the keys and values
-/// take to come from memory, which decides then, is the simulator's part: a kernel is as slow as its bytes.
+/// In decode, and but for PyTorch's wherever less than 128 queries see cached keys, a CTA has 64 rows in place of 128,
+/// of all heads that share keys. How long the keys and values take to come from memory, which decides then, is the
+/// simulator's part: a kernel is as slow as its bytes.
 /// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle,
-/// those of prefills by kernels of CUDA alone; in decode so that the last wave of them is nearly full.
+/// those of prefills without cached keys by kernels of CUDA alone; in decode so that the last wave of them is nearly
+/// full.
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
-                               double clock_share = 1);
+                               double clock_share = 1, Implementation implementation = Implementation::weft);
 
 /// Of our own kernel, which has an SM for each tile of queries, or for each split of its keys (attention_tiles.hpp),
 /// and takes those with most keys first: a CTA for each where all are equal; else equal CTAs, as many waves of them as
@@ -61,6 +63,10 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 ///   CTA    = its tiles of keys x decode.tile + further items x item, kernel = start + CTA + merge + group
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
+
+/// By the kernel that the schedule has, ours or another; not of another that stays on few SMs (staying_tiles()).
+AttentionTiming time_scheduled_attention(const Machine& machine, const Schedule& schedule, const Attention& attention,
+                                         double clock_share);
 
 /// Whether our own kernel has so many splits of some attention's keys that threads merge them together.
 bool merges_many_splits(const Machine& machine, const Schedule& schedule);
