@@ -105,6 +105,7 @@ struct Candidate {
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,
 /// that which is fastest in the worst of twenty cases.
 enum class Rule { least_regret, careful };
+/// By which the rule compares schedules, each over the same baseline.
 double promised_gain(const Odds& odds, Rule rule);
 
 /// The odds of a candidate, whose speedup is known, over serial with that time.

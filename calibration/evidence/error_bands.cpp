@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 
-#include "models/base/statistics.hpp"
 #include "scenarios/study/prediction.hpp"
 
 namespace weft::calibration::evidence {
@@ -17,7 +16,7 @@ namespace {
 constexpr double least_error = 0.02;  ///< no band is narrower: other servers of the type differ as much
 /// Classes of predicted times with error bands of their own.
 constexpr std::array band_limits_us{0.0, 30.0, 100.0, 300.0};
-constexpr std::size_t band_cases = 25;  ///< of which the most extreme ones but one tell 5 % and 95 %
+constexpr std::size_t band_cases = 25;  ///< so that 5 % and 95 % lie between the two most extreme ones
 constexpr double infinite_us = std::numeric_limits<double>::infinity();
 
 /// Errors of four GPUs were as large as those of two on H200s and 1.24 times as large on H100s: between them lies what

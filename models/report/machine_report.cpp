@@ -25,7 +25,7 @@ std::string range_of(const MachineNumber& number) {
 Table numbers_of(const std::filesystem::path& path) {
   std::map<std::string, MachineNumber> known;
   for (const MachineNumber& number : machine_numbers(read_machine(path))) known[full_name(number)] = number;
-  Table table{{"number", "value", "unit", droppable("meaning", 2), droppable("may be", 1), droppable("source", 3)}, {}};
+  Table table{{"number", "value", "unit", droppable("meaning", 2), droppable("may be", 1), "source"}, {}};
   for (const ProfileNumber& number : profile_numbers(read_json_file(path))) {
     const auto of = known.extract(number.path);
     table.rows.push_back({number.path, number.value, number.unit, of ? of.mapped().meaning : "",
