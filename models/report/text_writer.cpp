@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -55,7 +56,8 @@ class Layout {
     }
     while (is_too_wide() && fold_longest_name_of_numbers()) {
     }
-    if (is_too_wide()) fold_widest_words();
+    while (is_too_wide() && fold_widest_words()) {
+    }
   }
 
   std::string text() const {
@@ -102,13 +104,29 @@ class Layout {
     return surplus > 0;
   }
 
-  void fold_widest_words() {
-    const auto width_of_words = [&](std::size_t column) { return numeric_[column] ? 0 : widths_[column]; };
-    const auto widest = std::max_element(shown_.begin(), shown_.end(),
-                                         [&](auto a, auto b) { return width_of_words(a) < width_of_words(b); });
-    if (numeric_[*widest]) return;
+  /// No narrower than its longest word. False where no column of words can be folded any more.
+  bool fold_widest_words() {
+    std::optional<std::size_t> widest;
+    std::size_t least = 0;
+    for (const std::size_t column : shown_) {
+      if (numeric_[column] || (widest && widths_[column] <= widths_[*widest])) continue;
+      const std::size_t word = std::max(least_folded, longest_word(column));
+      if (widths_[column] > word) widest = column, least = word;
+    }
+    if (!widest) return false;
     const std::size_t others = width() - widths_[*widest];
-    widths_[*widest] = std::max(least_folded, style_.width > others ? style_.width - others : 0);
+    widths_[*widest] = std::max(least, style_.width > others ? style_.width - others : 0);
+    return true;
+  }
+
+  std::size_t longest_word(std::size_t column) const {
+    std::size_t longest = 0;
+    const auto look_at = [&](const std::string& text) {
+      for (const std::string& word : folded(text, 1)) longest = std::max(longest, width_of(word));
+    };
+    look_at(table_.columns[column].name);
+    for (const auto& row : table_.rows) look_at(text_of(row[column]));
+    return longest;
   }
 
   std::string lines_of(const std::vector<std::string>& cells, bool is_header) const {

@@ -115,6 +115,15 @@ TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
             "two halves of the machine\n");
 }
 
+TEST(TextWriter, ColumnsAreFoldedOneAfterTheOtherButNotWithinAWord) {
+  const std::string words = "twelve words of which a line of a narrow terminal holds no more than half";
+  const std::string path = "a/path/that/has/no/space/in/it/and/is/longer/than/least";
+  const std::string text =
+      to_text({.sections = {{.table = {{"a", "b", "c"}, {{words, path, words}}}}}}, {.width = 110});
+  EXPECT_LE(longest_line(text), 110u);
+  EXPECT_NE(text.find(path), std::string::npos);
+}
+
 TEST(TextWriter, LongNamesOfNumbersAreFoldedToo) {
   const Table table{.columns = {{"cause"}, {"pushes chunk by chunk, in four pieces"}, {"serial"}},
                     .rows = {{std::string("gaps"), Number{1, 1}, Number{2, 1}}}};
