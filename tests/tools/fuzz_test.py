@@ -120,6 +120,8 @@ class Found(unittest.TestCase):
         script = "echo $$"
         self.assertIn("ended otherwise: output", difference(self.outcome(script), self.outcome(script)))
         self.assertEqual(difference(self.outcome(REFUSAL), self.outcome(REFUSAL)), "")
+        told = f'echo "weft: 1 of 2 cases, 50 %, 1 s left" >&2; {REFUSAL}'
+        self.assertEqual(difference(self.outcome(told), self.outcome(REFUSAL)), "")
 
     def test_what_a_crafted_question_expects(self):
         outcome = self.outcome(REFUSAL)
