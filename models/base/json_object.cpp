@@ -57,6 +57,14 @@ std::string JsonValue::path() const {
 }
 
 bool JsonValue::is_string() const { return json_->is_string(); }
+std::optional<std::int64_t> whole_number(const nlohmann::json& json) {
+  if (!json.is_number()) return std::nullopt;
+  const auto value = json.get<double>();
+  if (!(std::abs(value) <= static_cast<double>(max_json_integer)) || value != std::trunc(value)) return std::nullopt;
+  const auto integer = json.is_number_float() ? static_cast<std::int64_t>(value) : json.get<std::int64_t>();
+  return std::abs(integer) <= max_json_integer ? std::optional(integer) : std::nullopt;
+}
+
 bool JsonValue::is_object() const { return json_->is_object(); }
 bool JsonValue::is_list() const { return json_->is_array(); }
 bool JsonValue::is_number() const { return json_->is_number(); }
@@ -77,12 +85,9 @@ bool JsonValue::boolean() const {
 }
 
 std::int64_t JsonValue::integer(std::int64_t least, std::int64_t most) const {
-  const bool is_exact = json_->is_number_integer() && (!json_->is_number_unsigned() ||
-                                                       json_->get<std::uint64_t>() <= std::uint64_t{max_json_integer});
-  if (!is_exact) fail(integer_range(least, most));
-  const auto value = json_->get<std::int64_t>();
-  if (value < least || value > most) fail(integer_range(least, most));
-  return value;
+  const std::optional<std::int64_t> value = whole_number(*json_);
+  if (!value || *value < least || *value > most) fail(integer_range(least, most));
+  return *value;
 }
 
 double JsonValue::number(double least, double most) const {

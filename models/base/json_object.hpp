@@ -27,6 +27,10 @@ class JsonObject;
 /// Integers of JSON files stay below what every reader of JSON represents exactly.
 inline constexpr std::int64_t max_json_integer = std::int64_t{1} << 53;
 
+/// The number as an integer, within +-`max_json_integer`; none where it is something else. JSON has one kind of number,
+/// so that 4.0 and 4e0 are 4, as they are for schemas.
+std::optional<std::int64_t> whole_number(const nlohmann::json& json);
+
 /// A value in its document. Every read throws InputError with where it stands, such as `operations[3].after[0].point`.
 class JsonValue {
  public:
@@ -43,7 +47,7 @@ class JsonValue {
 
   std::string string() const;
   bool boolean() const;
-  /// Within [least, most]; 4.0 is no integer.
+  /// Within [least, most], by whole_number().
   std::int64_t integer(std::int64_t least = -max_json_integer, std::int64_t most = max_json_integer) const;
   std::int64_t positive_integer() const { return integer(1); }
   /// Finite, within [least, most].

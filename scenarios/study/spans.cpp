@@ -1,6 +1,7 @@
 #include "scenarios/study/spans.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 namespace weft::scenarios::study {
@@ -29,7 +30,9 @@ std::vector<nlohmann::json> spanned(const JsonValue& value) {
   if (value.is_object()) return range_of(value);
   if (!value.is_list()) return {value.json()};
   std::vector<nlohmann::json> values;
-  for (const JsonValue& one : value.list()) values.push_back(one.json());
+  std::set<nlohmann::json> seen;
+  for (const JsonValue& one : value.list())
+    if (seen.insert(one.json()).second) values.push_back(one.json());
   if (values.empty()) value.fail("at least one value");
   return values;
 }
@@ -38,9 +41,10 @@ std::vector<std::int64_t> spanned_integers(const JsonValue& value, std::int64_t 
   const std::vector<nlohmann::json> values = spanned(value);
   std::vector<std::int64_t> integers;
   for (const nlohmann::json& one : values) {
-    if (!one.is_number_integer() || one < least || one > most)
+    const std::optional<std::int64_t> integer = whole_number(one);
+    if (!integer || *integer < least || *integer > most)
       value.fail("integers from " + std::to_string(least) + " to " + std::to_string(most));
-    integers.push_back(one.get<std::int64_t>());
+    integers.push_back(*integer);
   }
   return integers;
 }

@@ -15,8 +15,8 @@ namespace weft::scenarios::study {
 /// More cases than this are no sweep that anybody waits for.
 inline constexpr std::size_t most_cases = 20'000'000;
 
-/// What a value stands for, in its order. A list within a list is one value that is a list. Throws InputError for one
-/// that stands for nothing.
+/// What a value stands for, in its order, each once. A list within a list is one value that is a list. Throws
+/// InputError for one that stands for nothing.
 std::vector<nlohmann::json> spanned(const JsonValue& value);
 
 /// The same of integers within [least, most].

@@ -126,9 +126,15 @@ TEST(JsonObject, an_optional_value_of_the_wrong_type_is_still_an_error) {
             "b: expected true or false, got 1");
 }
 
-TEST(JsonObject, a_float_is_no_integer) {
-  EXPECT_EQ(error_in(R"({"m": 4.0})", [](JsonObject& object) { object.positive_integer("m"); }),
-            "m: expected a positive integer, got 4.0");
+TEST(JsonObject, a_whole_number_is_an_integer_however_it_is_written) {
+  for (const char* text : {R"({"m": 4.0})", R"({"m": 4e0})", R"({"m": 0.4e1})"})
+    EXPECT_EQ(error_in(text, [](JsonObject& object) { EXPECT_EQ(object.positive_integer("m"), 4); }), "") << text;
+}
+
+TEST(JsonObject, what_is_not_whole_is_no_integer) {
+  EXPECT_EQ(error_in(R"({"m": 4.5})", [](JsonObject& object) { object.positive_integer("m"); }),
+            "m: expected a positive integer, got 4.5");
+  EXPECT_NE(error_in(R"({"m": 1e300})", [](JsonObject& object) { object.positive_integer("m"); }), "");
 }
 
 TEST(JsonObject, zero_and_negative_are_no_positive_integers) {
@@ -141,6 +147,7 @@ TEST(JsonObject, integers_beyond_2_to_the_53_are_refused) {
   EXPECT_EQ(error_in(R"({"m": 9007199254740992})", read), "");
   EXPECT_NE(error_in(R"({"m": 9007199254740993})", read), "");
   EXPECT_NE(error_in(R"({"m": 18446744073709551615})", read), "");
+  EXPECT_NE(error_in(R"({"m": 9007199254740994.0})", read), "");
   EXPECT_NE(error_in(R"({"m": 99999999999999999999999})", read), "");
 }
 
