@@ -13,10 +13,11 @@ Section summary_of(study::SweepFindings& findings) {
                           percent(static_cast<double>(one.gains) / static_cast<double>(one.questions)),
                           ratio(one.mean_speedup), ratio(one.largest_speedup), one.usual_winner});
   Section section{"The fastest schedule of each question", std::move(table), {}};
-  const std::int64_t errors = findings.errors();
+  const study::SweepFindings::Errors errors = findings.errors();
   section.notes.push_back(
       std::to_string(findings.cases()) + " cases" +
-      (errors == 0 ? "." : ", of which " + std::to_string(errors) + " cannot be done (column error)."));
+      (errors.cases == 0 ? "." : ", of which " + std::to_string(errors.cases) + " cannot be done (column error)."));
+  if (errors.cases > 0) section.notes.push_back("Most common: " + errors.most_common);
   return section;
 }
 

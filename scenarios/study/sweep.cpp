@@ -56,7 +56,10 @@ void add_model(const JsonValue& item, const std::filesystem::path& folder, std::
   else
     for (const auto& [known, name] : NamesOf<LayerForm>::names) one.forms.push_back(known);
   one.tokens = spanned_integers(object.at("tokens"), 1, max_extent);
-  one.layers = object.boolean_or("layers", false);
+  const auto layers = object.find("layers");
+  one.layers = layers && layers->boolean();
+  if (one.layers && !layer_of(read_model_config(one.config), 1))
+    layers->fail("false for " + one.model + ", whose latent attention is not simulated within a layer");
   object.finish();
   asked.push_back(std::move(one));
 }

@@ -56,10 +56,15 @@ std::int64_t SweepFindings::cases() {
   return count.integer(0);
 }
 
-std::int64_t SweepFindings::errors() {
-  Statement count = database_.prepare("SELECT count(*) FROM answers WHERE error IS NOT NULL");
-  count.step();
-  return count.integer(0);
+SweepFindings::Errors SweepFindings::errors() {
+  Statement each = database_.prepare(
+      "SELECT count(*), error FROM answers WHERE error IS NOT NULL GROUP BY error ORDER BY count(*) DESC, error");
+  Errors errors;
+  while (each.step()) {
+    if (errors.cases == 0) errors.most_common = each.text(1);
+    errors.cases += each.integer(0);
+  }
+  return errors;
 }
 
 std::vector<SweepSummary> SweepFindings::summaries() {

@@ -48,7 +48,12 @@ class SweepFindings {
   explicit SweepFindings(const std::filesystem::path& store);
 
   std::int64_t cases();
-  std::int64_t errors();
+  /// Those that cannot be done, and what most of them say.
+  struct Errors {
+    std::int64_t cases = 0;
+    std::string most_common;
+  };
+  Errors errors();
   std::vector<SweepSummary> summaries();
   /// Keys of questions that have several values, the usual axes first: m, tokens, bytes, n, k, gpus.
   std::vector<std::string> axes();

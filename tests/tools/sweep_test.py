@@ -165,6 +165,20 @@ class Sweeps(unittest.TestCase):
         self.assert_done(self.run_sweep(SMALL, "store.sqlite", "--heatmap", "other.svg", "--x", "gpus", "--y", "n"))
         self.assertEqual((self.path / "other.svg").read_text().count("<title>gpus "), 2 * 2 * 3)
 
+    def test_a_value_that_is_named_twice_is_asked_about_once(self):
+        self.assert_done(self.run_sweep({**SMALL, "gpus": [2, 2], "workloads": [{**SMALL["workloads"][0], "m": [512, 512]}]}))
+        self.assertEqual(self.count("store.sqlite"), 1 * 2 * 1 * 3 * 3)
+
+    def test_what_most_failures_say_is_printed(self):
+        split = [{"family": "token_split", "first": 256}, {"family": "token_split", "first": 512}]
+        sweep = {**SMALL, "gpus": 2, "schedules": [*split, {"family": "staged", "stages": 2}]}
+        printed = " ".join(self.assert_done(self.run_sweep(sweep)).split())
+        errors = self.rows("SELECT error, count(*) AS count FROM answers WHERE error IS NOT NULL GROUP BY error "
+                           "ORDER BY count DESC, error")
+        self.assertEqual(sum(row["count"] for row in errors), 54)
+        self.assertIn("54 cases, of which 54 cannot be done (column error).", printed)
+        self.assertIn("Most common: " + " ".join(errors[0]["error"].split()), printed)
+
     def test_what_the_machine_lacks_or_transfers_nothing_is_not_chosen(self):
         sweep = {**SMALL, "machines": ["rtx4090x8-pcie"], "gpus": [4],
                  "workloads": [{"op": "all_gather+gemm", "m": 4096, "n": 8192, "k": 1024}],
@@ -281,6 +295,9 @@ class Sweeps(unittest.TestCase):
         self.assert_refused({**SMALL, "schedules": [{"family": "tea"}]}, "sweep.json: schedules[0].family: expected one of")
         self.assert_refused({**SMALL, "schedules": []}, "sweep.json: schedules: expected at least one")
         self.assert_refused({**SMALL, "models": [{"config": "no.json", "tokens": 1}]}, "no.json")
+        latent = str(ROOT / "scenarios/models/deepseek-v3.config.json")
+        self.assert_refused({**SMALL, "models": [{"config": latent, "tokens": 1024, "layers": True}]},
+                            "sweep.json: models[0].layers: expected false")
         self.assert_refused({**SMALL, "conditions": ["cold"]}, "sweep.json: conditions[0]: expected")
 
     def test_stores_of_others_are_refused_and_left_alone(self):
