@@ -157,6 +157,9 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   if (!type.empty() && !is_known(type))
     config.ignored.push_back("what is special to model_type \"" + type +
                              "\", which is taken for a decoder with a gated MLP");
+  if (has_norm_before_sum(type))
+    config.ignored.emplace_back(
+        "norms of what a block adds, before it is added: no kernel fuses them with an all-reduce");
   config.hidden = object.integer("hidden_size", 1, max_extent);
   read_mlp(object, type, config);
   read_attention(object, defaults_of(type), config);

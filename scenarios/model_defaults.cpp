@@ -25,6 +25,9 @@ constexpr std::array<std::string_view, 19> as_llama{
     "granite",  "olmo",        "olmo2",       "olmo3",       "olmoe",       "smollm3",    "seed_oss",
     "ernie4_5", "exaone4",     "helium",      "dots1",       "ernie4_5_moe"};
 
+/// modeling_TYPE.py: post_attention_layernorm and post_feedforward_layernorm of a block's output.
+constexpr std::array<std::string_view, 6> norm_before_sum{"gemma2", "gemma3_text", "glm4", "olmo2", "olmo3", "exaone4"};
+
 struct Other {
   std::string_view type, reason;
 };
@@ -63,6 +66,10 @@ ModelDefaults defaults_of(std::string_view model_type) {
 bool is_known(std::string_view model_type) {
   return std::ranges::find(known, model_type, &Known::type) != known.end() ||
          std::ranges::find(as_llama, model_type) != as_llama.end();
+}
+
+bool has_norm_before_sum(std::string_view model_type) {
+  return std::ranges::find(norm_before_sum, model_type) != norm_before_sum.end();
 }
 
 std::string_view why_not_modelled(std::string_view model_type) {

@@ -19,6 +19,10 @@ ModelDefaults defaults_of(std::string_view model_type);
 /// Whether layers of the type are known to be what is simulated: attention, then a gated MLP or experts.
 bool is_known(std::string_view model_type);
 
+/// Whether layers of the type normalise what a block adds before it is added, so that no all-reduce can be fused with
+/// the norm that follows the sum.
+bool has_norm_before_sum(std::string_view model_type);
+
 /// Why layers of the type are not what is simulated; empty for those that are, and for unknown ones.
 std::string_view why_not_modelled(std::string_view model_type);
 

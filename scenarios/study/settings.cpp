@@ -68,12 +68,20 @@ std::optional<std::int64_t> async_tp_from(const Exploration& exploration, const 
   return crossover(sizes);
 }
 
+/// Weights that are stored in fewer bits than they are computed in are expanded by GEMMs of their own kind (Marlin and
+/// others), which are no matmul that vLLM's pass could fuse.
+bool are_weights_packed(const Scenario& scenario) {
+  const ModelConfig& model = *scenario.model;
+  return packed_bits(model.weight_bytes, model.dtype) > 0;
+}
+
 /// Sequence parallelism without async TP is not asked for: by itself it gains little or nothing (vLLM's
 /// docs/design/fusions.md). The pass needs the whole graph, which graph partition leaves it.
 void add_vllm(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
               std::vector<SettingsFile>& files) {
   if (exploration.layers.empty() || scenario.forms.size() < 2 || machine.runtime != Runtime::cuda) return;
-  const auto from = machine.fabric.peer_access ? async_tp_from(exploration, scenario) : std::nullopt;
+  const bool are_packed = are_weights_packed(scenario);
+  const auto from = machine.fabric.peer_access && !are_packed ? async_tp_from(exploration, scenario) : std::nullopt;
   ordered_json config{{"pass_config", {{"enable_sp", from.has_value()}, {"fuse_gemm_comms", from.has_value()}}}};
   if (from) {
     config["pass_config"]["sp_min_token_num"] = *from;
@@ -84,10 +92,11 @@ void add_vllm(const Exploration& exploration, const Scenario& scenario, const Ma
       {.name = "vllm-0.18.compilation_config.json",
        .tool = "vLLM 0.18",
        .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"",
-       .because = "a sequence-parallel layer whose pairs are async TP is expected to be faster than one with "
-                  "all-reduces " +
-                  sizes_text(from) + (is_smallest ? ", the smallest that was asked about" : "") +
-                  "; of fp8 models vLLM fuses those whose scales are static",
+       .because = are_packed ? "vLLM fuses no GEMM that expands its weights, as those of this model do"
+                             : "a sequence-parallel layer whose pairs are async TP is expected to be faster than one "
+                               "with all-reduces " +
+                                   sizes_text(from) + (is_smallest ? ", the smallest that was asked about" : "") +
+                                   "; of fp8 models vLLM fuses those whose scales are static",
        .text = to_text(config)});
 }
 

@@ -304,6 +304,7 @@ TEST(ModelConfig, SaysWhatItIgnores) {
   EXPECT_THAT(shipped_model("qwen3-32b").ignored, testing::IsEmpty());
   EXPECT_THAT(shipped_model("gemma-3-27b").ignored,
               ElementsAre("what reads images or sound: only the text model is counted",
+                          "norms of what a block adds, before it is added: no kernel fuses them with an all-reduce",
                           "sliding windows: attention is counted as if it saw all tokens"));
   EXPECT_THAT(shipped_model("gpt-oss-120b").ignored,
               ElementsAre("sliding windows: attention is counted as if it saw all tokens",

@@ -90,6 +90,15 @@ TEST(Settings, VllmSplitsSequencesOnlyForAsyncTp) {
   EXPECT_EQ(config, json::parse(R"({"pass_config": {"enable_sp": false, "fuse_gemm_comms": false}})"));
 }
 
+TEST(Settings, VllmFusesNoGemmThatExpandsItsWeights) {
+  const Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
+  Scenario packed = written().scenario;
+  packed.model->weight_bytes = 0.53;
+  const json config =
+      json::parse(files_of(written().exploration, packed, machine).at("vllm-0.18.compilation_config.json"));
+  EXPECT_FALSE(config["pass_config"]["fuse_gemm_comms"]);
+}
+
 TEST(Settings, NobodyIsToldToOverlapWhereTooMuchIsAssumed) {
   const Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
   for (const SettingsFile& one : settings_of({}, written().scenario, machine, Grade::assumed))
