@@ -1,4 +1,4 @@
-// Times of whole pairs that others published beside predictions: calibration/published/NAME.pairs.jsonl.
+// Times of whole pairs that others published beside predictions: calibration/published/NAME.pairs.jsonl.gz.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace published_pairs_test {
 std::vector<Comparison> published_pairs(const std::string& name) {
   std::size_t refused = 0;
   const auto comparisons =
-      compare(read_measurements(tests::source_folder() + "/calibration/published/" + name + ".pairs.jsonl"),
+      compare(read_measurements(tests::source_folder() + "/calibration/published/" + name + ".pairs.jsonl.gz"),
               read_machine(machine_path(name)), refused);
   EXPECT_EQ(refused, 0u);
   return comparisons;
