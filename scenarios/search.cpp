@@ -207,19 +207,19 @@ void mark(std::vector<Candidate>& all, bool is_assumed_advised) {
 /// Who overlaps has to promise more than serial with faster collectives does, by more than this share of serial's time.
 constexpr double worth_overlapping = 0.005;
 
-template <class Promise>
-std::size_t most_promising(const Ranking& ranking, const Promise& promise) {
+std::size_t most_promising(const Ranking& ranking, Rule rule) {
   const std::vector<Candidate>& all = ranking.fastest_first;
+  const auto promise = [&](std::size_t i) { return promised_gain(all[i].odds, rule); };
   const auto best_of = [&](const auto& is_asked) {
     std::size_t best = ranking.serial;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (is_asked(all[i]) && all[i].may_be_advised() && promise(all[i].odds) > promise(all[best].odds)) best = i;
+      if (is_asked(all[i]) && all[i].may_be_advised() && promise(i) > promise(best)) best = i;
     return best;
   };
   const std::size_t best = best_of([](const Candidate&) { return true; });
   const std::size_t best_serial =
       best_of([](const Candidate& one) { return std::holds_alternative<Serial>(one.request.schedule.family); });
-  const bool is_as_good = promise(all[best].odds) <= promise(all[best_serial].odds) + worth_overlapping;
+  const bool is_as_good = promise(best) <= promise(best_serial) + worth_overlapping;
   return best_serial != ranking.serial && is_as_good ? best_serial : best;
 }
 
@@ -244,14 +244,13 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
       std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
                     [&](const Candidate& other) { return is_before(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_before);
-  const auto promise = [rule](const Odds& odds) { return promised_gain(odds, rule); };
   const bool all_are_assumed =
       std::ranges::all_of(ranking.fastest_first, [](const Candidate& one) { return one.estimate.is_assumed; });
   mark(ranking.fastest_first, all_are_assumed);
-  ranking.advised = most_promising(ranking, promise);
+  ranking.advised = most_promising(ranking, rule);
   if (!ranking.overlap_pays() && ranking.reference().estimate.is_assumed) {
     mark(ranking.fastest_first, true);
-    ranking.advised = most_promising(ranking, promise);
+    ranking.advised = most_promising(ranking, rule);
   }
   return ranking;
 }

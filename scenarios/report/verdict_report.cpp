@@ -360,7 +360,12 @@ std::vector<std::string> not_counted(const Scenario& scenario) {
 }
 
 Section crossover_section(const std::vector<study::Crossover>& crossovers, const Scenario& scenario) {
-  Section section{"Overlap pays from so many " + size_word(scenario) + " on", {{"pattern"}, {}}, {}};
+  const bool is_one_size = scenario.sizes.size() == 1;
+  Section section{
+      is_one_size ? "Does overlap pay at " + std::to_string(scenario.sizes.front()) + " " + size_word(scenario) + "?"
+                  : "Overlap pays from so many " + size_word(scenario) + " on",
+      {{"pattern"}, {}},
+      {}};
   std::vector<int> counts;
   std::vector<std::string> patterns;
   std::map<std::pair<std::string, int>, std::string> cells;
@@ -368,8 +373,9 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
     if (std::ranges::find(counts, one.gpus) == counts.end()) counts.push_back(one.gpus);
     if (std::ranges::find(patterns, one.pattern) == patterns.end()) patterns.push_back(one.pattern);
     cells[{one.pattern, one.gpus}] = !one.reason.empty() ? "-"
-                                     : one.pays_from     ? std::to_string(*one.pays_from)
-                                                         : "never";
+                                     : !one.pays_from    ? (is_one_size ? "no" : "never")
+                                     : is_one_size       ? "yes"
+                                                         : std::to_string(*one.pays_from);
   }
   for (const int gpus : counts) section.table.columns.emplace_back(std::to_string(gpus) + " GPUs");
   for (const std::string& pattern : patterns) {

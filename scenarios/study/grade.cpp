@@ -195,7 +195,7 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
         },
         [&](const GroupedExchange& exchange) { add(exchange, schedule, machine, grades, rests); },
         [](const OneOf<Signal, Wait, Barrier, Delay> auto&) {});
-  // Of what the parts take at their peaks less is counted than passes: the rest is of the same kinds.
+  // What the parts take at their peaks can be far less than the time that passes: the rest is of the same parts.
   const double enough_us = enough * std::min(time_us * schedule.repeats_per_iteration, rests.counted_us());
   const Grade grade = rests.weakest_above(enough_us);
   return {.grade = grade,

@@ -50,7 +50,9 @@ void run_predict(const PredictOptions& options) {
   sim::SimulatedExecutor executor(sim::times_only);
   if (options.in_turn) lines.clock_of_mix_MHz = executor.mix_clock();
   const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, profile.machine, executor, lines);
-  if (!device) throw ExecutionError(options.out + " could not be written" + reason_of(errno));
+  if (!out.flush())
+    throw ExecutionError((options.out.empty() ? "standard output" : options.out) + " could not be written" +
+                         reason_of(errno));
   if (&out == &file) write_text_file(options.out, file.view());
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }
