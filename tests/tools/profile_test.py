@@ -255,6 +255,7 @@ class Profiles(unittest.TestCase):
         self.assert_refused("x.log: expected all_reduce, all_gather", *log(text_log().replace("all_reduce_perf", "broadcast_perf")))
         self.assert_refused("x.log: expected at least two sizes", *log(text_log(sizes=SIZES[:1])))
         self.assert_refused("x.log: expected at most 8 GPUs", *log(text_log(gpus=16)))
+        self.assert_refused("x.log: expected GPUs of the kind that", *log(text_log().replace("NVIDIA H100 80GB HBM3", "AMD Instinct MI300X")))
         self.assert_refused("again", *log(text_log()), *log(text_log(), "y.log"))
         self.assert_refused("x.json: config", *log({"results": []}, "x.json"))
         self.assert_refused("x.json", *log("{", "x.json"))
