@@ -11,6 +11,7 @@
 #include "calibration/evidence/accuracy.hpp"
 #include "calibration/evidence/calibration_profile.hpp"
 #include "calibration/evidence/error_bands.hpp"
+#include "calibration/evidence/gpu_name.hpp"
 #include "calibration/evidence/progress_of_parts.hpp"
 #include "calibration/evidence/turns.hpp"
 #include "calibration/fitting/kernel_weights.hpp"
@@ -101,6 +102,10 @@ class Fit {
   Fit(const BaseProfile& base, const std::vector<MeasuredFile>& files, const CalibrationEvidence& evidence,
       const std::string& name, Weights weights = Weights::found)
       : profile_(base.document), machine_(base.machine), input_(calibration_input(files)) {
+    for (const std::string& gpu : input_.conditions.gpus)
+      if (!is_of_maker(gpu, machine_))
+        throw InputError("base", "expected a profile of GPUs by the maker of " + shown_name(gpu) +
+                                     ", which was measured, got " + machine_.name);
     profile_["name"] = name;
     name_kernels(evidence, name);
     if (tells_formulas()) fit_gemms();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -142,6 +143,8 @@ void read_remark(const std::string& line, Said& said) {
   static const std::regex program(R"(# Collective test starting:\s*(\S+))");
   static const std::regex nccl(R"(R?N?CCL version\s*:?\s*(\d[\d.]*))");
   static const std::regex library(R"(nccl-library=(\d+))");
+  constexpr std::size_t longest_remark = 2000;  // std::regex needs as much stack as a line is long
+  if (line.size() > longest_remark) return;
   std::smatch match;
   if (std::regex_search(line, match, rank)) {
     ++said.ranks;
@@ -203,7 +206,7 @@ Said run_in_json(const nlohmann::json& json) {
   const std::int64_t of_process = config.integer("nthreads", 1, 1024) * config.integer("ngpus", 1, 1024);
   for (const JsonValue& device : config.list("devices")) {  // the first of each process
     JsonObject one = device.object();
-    said.ranks += static_cast<int>(of_process);
+    said.ranks = static_cast<int>(std::min<std::int64_t>(said.ranks + of_process, std::numeric_limits<int>::max()));
     said.hosts.insert(one.string("hostname"));
     said.gpu = one.string("device_info");
   }

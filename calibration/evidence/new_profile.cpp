@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calibration/evidence/calibration_profile.hpp"
+#include "calibration/evidence/gpu_name.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/input_error.hpp"
@@ -168,7 +169,9 @@ class NewProfile {
           throw InputError(file, "expected at most " + std::to_string(gpus()) + " GPUs, those of " +
                                      (known_.topology ? known_.topology_file : base_.machine.name) + ", got " +
                                      std::to_string(run.gpus));
-        require_same_runtime(file, run);
+        if (!is_of_maker(run.gpu, base_.machine))
+          throw InputError(file, "expected GPUs of the kind that " + base_.machine.name + ", the base, has, got " +
+                                     shown_name(run.gpu));
         add_curve(file, run);
         const auto smallest = static_cast<double>(run.points.front().bytes),
                    largest = static_cast<double>(run.points.back().bytes);
@@ -176,14 +179,6 @@ class NewProfile {
         fewest = fewest == 0 ? run.gpus : std::min<double>(fewest, run.gpus), most = std::max<double>(most, run.gpus);
       }
     set_ranges(profile_, {{"bytes", low, high}, {"gpus", fewest, most}});
-  }
-
-  /// Logs name the GPUs with their maker.
-  void require_same_runtime(const std::string& file, const NcclTestsRun& run) const {
-    for (const auto& [maker, runtime] : {std::pair{"NVIDIA", Runtime::cuda}, std::pair{"AMD", Runtime::rocm}})
-      if (run.gpu.starts_with(maker) && base_.machine.runtime != runtime)
-        throw InputError(file, "expected GPUs of the kind that " + base_.machine.name + ", the base, has, got " +
-                                   shown_name(run.gpu));
   }
 
   /// Without its overhead a graph's time is the kernel's, as weft's curves have both.

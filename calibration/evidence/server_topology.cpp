@@ -1,12 +1,13 @@
 #include "calibration/evidence/server_topology.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <map>
 #include <pugixml.hpp>
-#include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
@@ -61,6 +62,8 @@ void set_fabric(ServerTopology& topology, const Links& links, const fs::path& pa
   }
 }
 
+constexpr int most_links = 1024;  // of a GPU: more than any has, so few that their sums are numbers
+
 void require_gpus(int gpus, const fs::path& path) {
   if (gpus < 2) throw InputError(path.string(), "expected at least 2 GPUs, got " + std::to_string(gpus));
 }
@@ -86,10 +89,28 @@ bool is_gpu(const std::string& word) {
 }
 
 /// "NV18" is 18.
-int nvlinks_in(const std::string& cell) { return cell.starts_with("NV") ? std::atoi(cell.c_str() + 2) : 0; }
+int nvlinks_in(const std::string& cell) {
+  int count = 0;
+  if (cell.starts_with("NV")) std::from_chars(cell.data() + 2, cell.data() + cell.size(), count);
+  return std::clamp(count, 0, most_links);
+}
 
-ServerTopology topology_in_matrix(std::string text, const fs::path& path) {
-  text = std::regex_replace(text, std::regex("\x1b\\[[0-9;]*m"), "");  // underlined on a terminal
+/// Without what underlines it on a terminal.
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t escape = std::min(text.find("\x1b["), text.size());
+    plain += text.substr(0, escape);
+    text.remove_prefix(escape);
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_not_of("0123456789;", 2);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return plain;
+}
+
+ServerTopology topology_in_matrix(const std::string& escaped, const fs::path& path) {
+  const std::string text = without_escapes(escaped);
   ServerTopology topology{.written_by = "nvidia-smi topo -m"};
   std::size_t columns = 0;
   Links links;
@@ -100,8 +121,10 @@ ServerTopology topology_in_matrix(std::string text, const fs::path& path) {
     const std::vector<std::string> words = words_of(line);
     if (words.empty() || !is_gpu(words.front())) continue;
     if (columns == 0) {  // the head: GPUs, NICs, then "CPU Affinity"
-      topology.gpus = static_cast<int>(std::ranges::count_if(words, is_gpu));
-      columns = static_cast<std::size_t>(std::ranges::find(words, "CPU") - words.begin());
+      const auto end = std::ranges::find(words, "CPU");
+      topology.gpus =
+          static_cast<int>(std::count_if(words.begin(), end, [](const auto& word) { return is_gpu(word); }));
+      columns = static_cast<std::size_t>(end - words.begin());
       continue;
     }
     if (words.size() < columns + 1)
@@ -156,7 +179,8 @@ ServerTopology topology_in_nccl(const pugi::xml_node& system, const fs::path& pa
       const std::string target = link.attribute("target").value();
       const bool is_switch = std::string(link.attribute("tclass").value()) == class_of_switch;
       if (!is_switch && !by_bus.contains(target)) continue;  // a CPU
-      links[i][is_switch ? to_switch : by_bus[target]] += link.attribute("count").as_int(1);
+      int& count = links[i][is_switch ? to_switch : by_bus[target]];
+      count = std::min(count + std::clamp(link.attribute("count").as_int(1), 0, most_links), most_links);
     }
     topology.pcie_GBps = pcie_GBps(gpus[i].parent());
     topology.nvlink_GBps = nvlink_GBps(gpus[i].attribute("sm").as_int() >= blackwell_sm);

@@ -1,4 +1,5 @@
 // weft validate: how far predictions are from measurements.
+#include "calibration/evidence/gpu_name.hpp"
 #include "calibration/evidence/parts_alone.hpp"
 #include "calibration/evidence/turns.hpp"
 #include "calibration/report/accuracy_picture.hpp"
@@ -38,6 +39,10 @@ void run_validate(const ValidateOptions& options) {
   require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
+  for (const evidence::MeasuredCase& one : measured)
+    if (!evidence::is_of_maker(one.conditions.gpu, machine))
+      throw InputError("--machine", "expected a profile of GPUs by the maker of " + one.conditions.gpu +
+                                        ", which was measured, got " + machine.name);
   if (options.given) measured = evidence::with_parts_given(measured);
   if (options.in_turn) measured = evidence::in_their_mixes(std::move(measured), machine, {}, show_progress("mixes"));
   if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");

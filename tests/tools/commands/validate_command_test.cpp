@@ -6,6 +6,7 @@
 #include "models/base/json_file.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/compressed.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -86,6 +87,15 @@ TEST_F(Validate, PrintsWhichTargetsAreMet) {
   EXPECT_THAT(result.output, HasSubstr("GEMM alone, from 1e11 operations"));
   EXPECT_THAT(result.output, HasSubstr("no cases"));
   EXPECT_EQ(read_json_file(folder.path() / "out.json")["targets"][0]["cases"], 1);
+}
+
+TEST_F(Validate, RefusesAProfileOfAnotherMakersGpus) {
+  const CommandResult result =
+      run_weft("validate " + tests::source_folder() +
+                   "/calibration/measurements/beyond-2026-12-01/h200.jsonl.gz --machine mi300x8-mesh",
+               folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("expected a profile of GPUs by the maker of NVIDIA H200"));
 }
 
 TEST_F(Validate, RefusesAFileWithoutMeasurements) {
