@@ -15,7 +15,7 @@ namespace {
 
 // NVML's C interface, as documented in its API reference; the toolkit need not bring its header.
 using Device = void*;
-constexpr int success = 0;
+constexpr int success = 0, insufficient_size = 7;
 constexpr int sm_clock = 1;              // NVML_CLOCK_SM
 constexpr unsigned instant_power = 186;  // NVML_FI_DEV_POWER_INSTANT, in milliwatts
 
@@ -174,8 +174,9 @@ int Sensors::processes() const {
   unsigned count = most;
   const auto read =
       reinterpret_cast<int (*)(Device, unsigned*, ProcessInfo*)>(symbol("nvmlDeviceGetComputeRunningProcesses_v3"));
-  const bool is_read = device_ != nullptr && read != nullptr && read(device_, &count, found.data()) == success;
-  return is_read ? static_cast<int>(count) : 0;
+  if (device_ == nullptr || read == nullptr) return 0;
+  const int result = read(device_, &count, found.data());  // where there are more, `count` says how many
+  return result == success || result == insufficient_size ? static_cast<int>(count) : 0;
 }
 
 Conditions read_conditions(int gpus, const Sensors& sensors) {

@@ -1,7 +1,6 @@
-#include <vector>
-
 #include "calibration/device/check.hpp"
 #include "calibration/device/counter_fills.hpp"
+#include "calibration/device/graph_nodes.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -28,35 +27,8 @@ __global__ void __launch_bounds__(warp) counter_fill_kernel(Fill fill) {
     }
 }
 
-/// The runtime has no word for what only the driver can capture, such as the waits for values in memory of NCCL's
-/// copy-engine collectives.
-bool is_of(cudaGraphNode_t node, cudaGraphNodeType wanted) {
-  cudaGraphNodeType type{};
-  const cudaError_t result = cudaGraphNodeGetType(node, &type);
-  if (result == cudaErrorUnknown) {
-    cudaGetLastError();  // no lasting error
-    return false;
-  }
-  WEFT_CHECK(result);
-  return type == wanted;
-}
-
-struct Edges {
-  std::vector<cudaGraphNode_t> nodes;
-  std::vector<cudaGraphEdgeData> data;
-};
-
-template <class Ask>
-Edges edges_of(cudaGraphNode_t node, const Ask& ask) {
-  std::size_t count = 0;
-  WEFT_CHECK(ask(node, nullptr, nullptr, &count));
-  Edges edges{std::vector<cudaGraphNode_t>(count), std::vector<cudaGraphEdgeData>(count)};
-  WEFT_CHECK(ask(node, edges.nodes.data(), edges.data.data(), &count));
-  return edges;
-}
-
 /// So that the fill is as urgent as the GEMM behind it.
-void take_priority(cudaGraphNode_t fill, const Edges& after) {
+void take_priority(cudaGraphNode_t fill, const GraphEdges& after) {
   for (const cudaGraphNode_t node : after.nodes) {
     if (!is_of(node, cudaGraphNodeTypeKernel)) continue;
     cudaLaunchAttributeValue value{};
@@ -66,8 +38,7 @@ void take_priority(cudaGraphNode_t fill, const Edges& after) {
 }
 
 cudaGraphNode_t replace(cudaGraph_t graph, cudaGraphNode_t node, const cudaMemsetParams& memset) {
-  const Edges before = edges_of(node, cudaGraphNodeGetDependencies),
-              after = edges_of(node, cudaGraphNodeGetDependentNodes);
+  const GraphEdges before = dependencies_of(node), after = dependents_of(node);
   Fill fill{memset.dst, memset.width, memset.elementSize, memset.value};
   void* arguments[] = {&fill};
   cudaKernelNodeParams kernel{};
@@ -89,11 +60,7 @@ cudaGraphNode_t replace(cudaGraph_t graph, cudaGraphNode_t node, const cudaMemse
 
 void fill_counters_by_kernels(cudaGraph_t graph,
                               const std::function<void(cudaGraphNode_t from, cudaGraphNode_t to)>& replaced) {
-  std::size_t count = 0;
-  WEFT_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  WEFT_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
-  for (const cudaGraphNode_t node : nodes) {
+  for (const cudaGraphNode_t node : nodes_of(graph)) {
     if (!is_of(node, cudaGraphNodeTypeMemset)) continue;
     cudaMemsetParams memset{};
     WEFT_CHECK(cudaGraphMemsetNodeGetParams(node, &memset));

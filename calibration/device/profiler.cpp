@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "calibration/device/graph_nodes.hpp"
+
 namespace weft::calibration::device {
 namespace {
 
@@ -169,11 +171,7 @@ void Profiler::note_captured(OperationId id, cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   WEFT_CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
   if (status != cudaStreamCaptureStatusActive) return;
-  std::size_t count = 0;
-  WEFT_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  WEFT_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
-  for (const cudaGraphNode_t node : nodes) {
+  for (const cudaGraphNode_t node : nodes_of(graph)) {
     if (!captured_nodes_.insert(node).second) continue;
     std::uint64_t node_id = 0;
     WEFT_CHECK(cuptiGetGraphNodeId(node, &node_id));

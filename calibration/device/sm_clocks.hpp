@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/device/handles.hpp"
+#include "models/execution/timing_protocol.hpp"
 
 namespace weft::calibration::device {
 
@@ -16,7 +17,8 @@ struct Stretch {
 
 class SmClocks {
  public:
-  static constexpr int most_readings = 2048;
+  /// Of all periods that a run may have. Beside a guest a round, which is half of a turn at least, takes two readings.
+  static constexpr int most_readings = most_windows * (2 * static_cast<int>(2 * rounds_ms / turn_ms) + 1);
 
   SmClocks();
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "calibration/device/driver_function.hpp"
+#include "calibration/device/graph_nodes.hpp"
 #include "calibration/device/start_edges.hpp"
 #include "calibration/device/waiting_kernels.hpp"
 
@@ -24,27 +25,12 @@ Capture capture_of(cudaStream_t stream) {
   return capture;
 }
 
-std::vector<cudaGraphNode_t> followed_by(cudaGraphNode_t node) {
-  std::size_t count = 0;
-  WEFT_CHECK(cudaGraphNodeGetDependencies(node, nullptr, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  std::vector<cudaGraphEdgeData> edges(count);
-  if (count > 0) WEFT_CHECK(cudaGraphNodeGetDependencies(node, nodes.data(), edges.data(), &count));
-  return nodes;
-}
-
-bool is_kernel(cudaGraphNode_t node) {
-  cudaGraphNodeType type{};
-  WEFT_CHECK(cudaGraphNodeGetType(node, &type));
-  return type == cudaGraphNodeTypeKernel;
-}
-
-/// `node` itself where it follows none; null where it is none either.
-cudaGraphNode_t first_kernel_up_to(cudaGraphNode_t node, const Captured& before) {
-  if (before.contains(node)) return nullptr;
-  for (const cudaGraphNode_t earlier : followed_by(node))
-    if (const cudaGraphNode_t kernel = first_kernel_up_to(earlier, before)) return kernel;
-  return is_kernel(node) ? node : nullptr;
+/// `node` itself where it follows none; null where it is none either, or was `seen`, whose answer is known.
+cudaGraphNode_t first_kernel_up_to(cudaGraphNode_t node, const Captured& before, Captured& seen) {
+  if (before.contains(node) || !seen.insert(node).second) return nullptr;
+  for (const cudaGraphNode_t earlier : dependencies_of(node).nodes)
+    if (const cudaGraphNode_t kernel = first_kernel_up_to(earlier, before, seen)) return kernel;
+  return is_of(node, cudaGraphNodeTypeKernel) ? node : nullptr;
 }
 
 }  // namespace
@@ -52,18 +38,16 @@ cudaGraphNode_t first_kernel_up_to(cudaGraphNode_t node, const Captured& before)
 Captured captured_on(cudaStream_t stream) {
   const Capture capture = capture_of(stream);
   if (!capture.is_active()) return {};
-  std::size_t count = 0;
-  WEFT_CHECK(cudaGraphGetNodes(capture.graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count > 0) WEFT_CHECK(cudaGraphGetNodes(capture.graph, nodes.data(), &count));
+  const std::vector<cudaGraphNode_t> nodes = nodes_of(capture.graph);
   return {nodes.begin(), nodes.end()};
 }
 
 cudaGraphNode_t first_kernel_since(const Captured& before, cudaStream_t stream) {
   const Capture capture = capture_of(stream);
   if (!capture.is_active()) return nullptr;
+  Captured seen;
   for (std::size_t i = 0; i < capture.count; ++i)
-    if (const cudaGraphNode_t kernel = first_kernel_up_to(capture.nodes[i], before)) return kernel;
+    if (const cudaGraphNode_t kernel = first_kernel_up_to(capture.nodes[i], before, seen)) return kernel;
   throw ExecutionError("an operation whose start is followed has no kernel");
 }
 
