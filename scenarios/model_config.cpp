@@ -64,6 +64,16 @@ std::int64_t shared_width(JsonObject& object, std::int64_t width_of_expert, cons
   return shared * width_of_expert;
 }
 
+/// Experts by other keys than those that are read would be taken for a dense MLP.
+void require_no_experts(JsonObject& object) {
+  const auto has = [](const std::string& key, const char* word) { return key.find(word) != std::string::npos; };
+  for (const auto& [key, value] : object.entries())
+    if ((has(key, "expert") || has(key, "moe")) && value.is_number() && value.number() > 1)
+      throw InputError(key,
+                       "expected experts by num_local_experts, n_routed_experts or num_experts; those that other "
+                       "keys tell of are not read");
+}
+
 /// Mixtral's configs name the experts num_local_experts, Qwen's num_experts, DeepSeek's n_routed_experts; the last two
 /// give them a width of their own.
 void read_mlp(JsonObject& object, const std::string& type, ModelConfig& config) {
@@ -71,6 +81,7 @@ void read_mlp(JsonObject& object, const std::string& type, ModelConfig& config) 
                               : has_value(object, "n_routed_experts") ? "n_routed_experts"
                                                                       : "num_experts";
   if (!has_value(object, experts)) {
+    require_no_experts(object);
     config.intermediate = object.integer("intermediate_size", 1, max_extent);
     return;
   }
@@ -117,15 +128,21 @@ void read_attention(JsonObject& object, const ModelDefaults& defaults, ModelConf
 
 /// Attention that sees a window only is counted as if it saw all; other kinds of layers are none of ours.
 void check_kinds_of_layers(JsonObject& object, ModelConfig& config) {
-  bool has_window = count_or_none(object, "sliding_window") > 0;
+  const std::int64_t window = count_or_none(object, "sliding_window");
+  const std::int64_t longest = count_or_none(object, "max_position_embeddings");
+  bool has_window = window > 0 && (longest == 0 || window < longest);
   if (const auto use = object.find("use_sliding_window"); use && !use->is_null())
     has_window = has_window && use->boolean();
   if (has_value(object, "layer_types"))
     for (const JsonValue& kind : object.list("layer_types")) {
       const std::string name = kind.string();
-      has_window = has_window || name == "sliding_attention" || name == "chunked_attention";
+      has_window = has_window || (name == "sliding_attention" && (longest == 0 || window < longest)) ||
+                   name == "chunked_attention";
       if (!name.ends_with("_attention") || name == "linear_attention") kind.fail("attention in every layer");
     }
+  if (has_value(object, "attn_type_list"))  // MiniMax: 1 is attention, 0 linear attention
+    for (const JsonValue& kind : object.list("attn_type_list"))
+      if (kind.integer() != 1) kind.fail("1, attention in every layer");
   if (has_window) config.ignored.emplace_back("sliding windows: attention is counted as if it saw all tokens");
 }
 
@@ -154,6 +171,8 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
     config.ignored.emplace_back("what reads images or sound: only the text model is counted");
   const std::string type = has_value(object, "model_type") ? object.string("model_type") : "";
   require_modelled(whole, type);
+  if (!type.empty() && !is_known(type) && !has_value(object, "hidden_size"))
+    throw InputError("model_type", "expected a decoder whose config has hidden_size, got " + shown_name(type));
   if (!type.empty() && !is_known(type))
     config.ignored.push_back("what is special to model_type \"" + type +
                              "\", which is taken for a decoder with a gated MLP");

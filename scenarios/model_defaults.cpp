@@ -20,10 +20,9 @@ constexpr std::array known{
     Known{"gpt_oss", {64, 8, 64}}};
 
 /// Decoders of the same kind whose configs say all that is needed.
-constexpr std::array<std::string_view, 19> as_llama{
-    "llama",    "llama4_text", "deepseek_v2", "deepseek_v3", "kimi_k2",     "minimax_m2", "phi3",
-    "granite",  "olmo",        "olmo2",       "olmo3",       "olmoe",       "smollm3",    "seed_oss",
-    "ernie4_5", "exaone4",     "helium",      "dots1",       "ernie4_5_moe"};
+constexpr std::array<std::string_view, 18> as_llama{
+    "llama", "llama4_text", "deepseek_v2", "deepseek_v3", "kimi_k2",  "minimax_m2", "phi3",    "granite", "olmo",
+    "olmo2", "olmo3",       "olmoe",       "smollm3",     "seed_oss", "ernie4_5",   "exaone4", "helium",  "dots1"};
 
 /// modeling_TYPE.py: post_attention_layernorm and post_feedforward_layernorm of a block's output.
 constexpr std::array<std::string_view, 6> norm_before_sum{"gemma2", "gemma3_text", "glm4", "olmo2", "olmo3", "exaone4"};

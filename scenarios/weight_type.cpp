@@ -28,7 +28,7 @@ std::optional<JsonValue> stored_type(JsonObject& object) {
 void check_stored_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
   auto type = stored_type(model);
   if (!type) type = stored_type(whole);
-  if (!type) return ignored.push_back("no type of the weights is given: GEMMs are counted as bf16");
+  if (!type) return;
   if (const std::string name = type->string(); name == "float16")
     ignored.emplace_back("float16 is counted as bf16, which tensor cores run at the same rate");
   else if (name != "bfloat16")
@@ -109,7 +109,9 @@ WeightType type_of_groups(JsonObject& quantization, bool has_experts, std::vecto
     const auto weights = stored(group, "weights"), inputs = stored(group, "input_activations");
     if (!weights) continue;
     if (inputs && (inputs->type != "float" || inputs->bits != 8))
-      group.at("input_activations").fail("inputs of 8-bit floats, or none that are quantized");
+      throw InputError(group.path_of("input_activations"),
+                       "expected inputs of 8-bit floats, or none that are quantized, got " +
+                           std::to_string(inputs->bits) + "-bit " + shown_name(inputs->type));
     const DataType type = inputs ? DataType::fp8 : DataType::bf16;
     if (common && *common != type) value.fail("groups whose GEMMs have one type");
     common = type;
@@ -125,10 +127,7 @@ WeightType type_of_modelopt(JsonObject& quantization) {
   return of_fp8;
 }
 
-}  // namespace
-
-WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored) {
-  check_stored_type(whole, model, ignored);
+WeightType quantized_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored) {
   auto value = whole.find("quantization_config");
   if (!value || value->is_null()) value = model.find("quantization_config");
   if (!value || value->is_null()) return {};
@@ -142,6 +141,16 @@ WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, s
     method.fail(
         "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
   return packed(quantization, name, has_experts, compressed_bytes(quantization, method), ignored);
+}
+
+}  // namespace
+
+WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored) {
+  check_stored_type(whole, model, ignored);
+  const WeightType type = quantized_type(whole, model, has_experts, ignored);
+  if (type.gemms == DataType::bf16 && !stored_type(model) && !stored_type(whole))
+    ignored.emplace_back("no type of the weights is given: GEMMs are counted as bf16");
+  return type;
 }
 
 }  // namespace weft::scenarios

@@ -299,6 +299,40 @@ TEST(ModelConfig, LayersReadWeightsAsTheyAreStored) {
   EXPECT_EQ(layer_of(model_config_from_json(config), 64)->weight_bits, 4 + 20.0 / 128);
 }
 
+TEST(ModelConfig, ExpertsByKeysThatAreNotReadAreNoDenseMlp) {
+  json config = small_config();
+  config["moe_num_experts"] = 64;
+  config["moe_k"] = 8;
+  EXPECT_THROW(model_config_from_json(config), InputError);
+  config["moe_num_experts"] = 0;
+  config["moe_k"] = nullptr;
+  EXPECT_EQ(model_config_from_json(config).experts, 0);
+}
+
+TEST(ModelConfig, LinearAttentionInSomeLayersIsRefused) {
+  json config = small_config();
+  config["attn_type_list"] = {1, 1};
+  EXPECT_NO_THROW(model_config_from_json(config));
+  config["attn_type_list"] = {0, 1};
+  EXPECT_THROW(model_config_from_json(config), InputError);
+}
+
+TEST(ModelConfig, AWindowAsLongAsAllPositionsHidesNothing) {
+  json config = small_config();
+  config["max_position_embeddings"] = 4096;
+  config["sliding_window"] = 4096;
+  EXPECT_THAT(model_config_from_json(config).ignored, testing::IsEmpty());
+  config["sliding_window"] = 1024;
+  EXPECT_THAT(model_config_from_json(config).ignored, testing::SizeIs(1));
+}
+
+TEST(ModelConfig, Fp8WithoutATypeOfWeightsIsNotCalledBf16) {
+  json config = small_config();
+  config.erase("torch_dtype");
+  config["quantization_config"] = {{"quant_method", "fp8"}};
+  EXPECT_THAT(model_config_from_json(config).ignored, testing::IsEmpty());
+}
+
 TEST(ModelConfig, SaysWhatItIgnores) {
   using testing::ElementsAre;
   EXPECT_THAT(shipped_model("qwen3-32b").ignored, testing::IsEmpty());
