@@ -91,15 +91,17 @@ double add_panel(Svg& svg, double y, const std::vector<HeatCell>& cells, const s
   return bottom + panel_foot;
 }
 
+/// The first two keys that vary and that some cases have together, where neither was asked for.
 void choose_axes(study::SweepFindings& findings, std::string& x, std::string& y) {
-  for (const std::string& axis : findings.axes()) {
-    if (x.empty() && axis != y)
-      x = axis;
-    else if (y.empty() && axis != x)
-      y = axis;
-  }
+  const std::vector<std::string> axes = findings.axes();
+  for (const std::string& one : x.empty() ? axes : std::vector{x})
+    for (const std::string& other : y.empty() ? axes : std::vector{y})
+      if (one != other && !findings.heat(one, other).empty()) {
+        x = one, y = other;
+        return;
+      }
   if (x.empty() || y.empty())
-    throw InputError("--heatmap", "expected a sweep of which two of m, tokens, bytes, n, k and gpus vary");
+    throw InputError("--heatmap", "expected a sweep of which two of m, tokens, bytes, n, k and gpus vary together");
 }
 
 }  // namespace

@@ -69,9 +69,10 @@ SweepFindings::Errors SweepFindings::errors() {
 
 std::vector<SweepSummary> SweepFindings::summaries() {
   Statement row = database_.prepare(
-      "SELECT machine, gpus, op, sum(count), sum(count) FILTER (WHERE family != 'serial'), sum(total) / sum(count), "
+      "SELECT machine, gpus, op, sum(count), sum(gains), sum(total) / sum(count), "
       "max(largest), max(family) FILTER (WHERE place = 1) FROM (SELECT machine, gpus, op, family, count(*) AS count, "
-      "sum(speedup) AS total, max(speedup) AS largest, row_number() OVER (PARTITION BY machine, gpus, op ORDER BY "
+      "count(*) FILTER (WHERE family != 'serial' AND speedup > 1) AS gains, sum(speedup) AS total, max(speedup) AS "
+      "largest, row_number() OVER (PARTITION BY machine, gpus, op ORDER BY "
       "count(*) DESC, family) AS place FROM " +
       fastest + " GROUP BY machine, gpus, op, family) GROUP BY machine, gpus, op ORDER BY machine, gpus, op");
   std::vector<SweepSummary> summaries;

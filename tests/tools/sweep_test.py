@@ -165,6 +165,21 @@ class Sweeps(unittest.TestCase):
         self.assert_done(self.run_sweep(SMALL, "store.sqlite", "--heatmap", "other.svg", "--x", "gpus", "--y", "n"))
         self.assertEqual((self.path / "other.svg").read_text().count("<title>gpus "), 2 * 2 * 3)
 
+    def test_a_schedule_that_loses_is_no_gain(self):
+        sweep = {**SMALL, "gpus": 4, "workloads": [{"op": "gemm+all_reduce", "m": [64, 128], "n": 8192, "k": 1024}],
+                 "schedules": [{"family": "decomposition", "chunks": 8}]}
+        table = json.loads(self.assert_done(self.run_sweep(sweep, "store.sqlite", "--format", "json")))
+        section = table["sections"][0]
+        self.assertEqual(section["rows"][0][section["columns"].index("overlap gains")], 0)
+        self.assertTrue(all(row["speedup"] < 1 for row in self.rows("SELECT speedup FROM cases")))
+
+    def test_a_picture_has_keys_that_some_cases_have_together(self):
+        model = {"config": str(ROOT / "scenarios/models/llama-3.3-70b.config.json"), "tokens": [1024, 2048], "layers": True,
+                 "form": "all_reduce"}
+        self.assert_done(self.run_sweep({**SMALL, "workloads": [], "gpus": [2, 4], "models": [model]}, "store.sqlite",
+                                        "--heatmap", "heat.svg"))
+        self.assertIn("Largest speedup", (self.path / "heat.svg").read_text())
+
     def test_a_value_that_is_named_twice_is_asked_about_once(self):
         self.assert_done(self.run_sweep({**SMALL, "gpus": [2, 2], "workloads": [{**SMALL["workloads"][0], "m": [512, 512]}]}))
         self.assertEqual(self.count("store.sqlite"), 1 * 2 * 1 * 3 * 3)
