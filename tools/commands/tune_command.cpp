@@ -8,8 +8,11 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/machine/profile_checksum.hpp"
+#include "scenarios/families/build.hpp"
+#include "scenarios/library/open_profile.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/report/token_split_report.hpp"
+#include "scenarios/study/grade.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
@@ -67,13 +70,29 @@ std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const
   }
 }
 
+/// Whether too much of some row is assumed.
+bool is_guess(const std::vector<study::TableRow>& rows, const study::TableQuestion& question,
+              const scenarios::library::OpenProfile& profile) {
+  return std::ranges::any_of(rows, [&](const study::TableRow& row) {
+    scenarios::LayerWorkload layer = question.layer;
+    layer.tokens = row.tokens;
+    const scenarios::Case as_run{
+        .id = "", .gpus = question.gpus, .workload = layer, .schedule = row.choice, .measured = {}};
+    const Schedule schedule = scenarios::families::build(as_run, profile.machine);
+    return study::grade_of(schedule, row.time_us, profile.machine, profile.grades) == Grade::assumed;
+  });
+}
+
 void run_tune(const TuneOptions& options) {
   require_writable(options.out);
-  const Machine machine = read_machine(machine_path(options.machine));
+  const scenarios::library::OpenProfile profile(options.machine);
+  const Machine& machine = profile.machine;
   const study::TableQuestion question = question_of(options, machine);
   const std::string progress = options.out.empty() ? "" : options.out + ".progress";
   const std::vector<study::TableRow> rows = rows_of(question, options, machine, progress);
-  const report::Report report = scenarios::report::token_split_report(rows, question, options.model, machine);
+  report::Report report = scenarios::report::token_split_report(rows, question, options.model, machine);
+  if (is_guess(rows, question, profile))
+    report.notes.push_back("A guess: over a tenth of the time rests on assumptions (weft explore says which).");
   if (!options.out.empty()) {
     write_json_file(options.out, *report.document.json());
     remove_file(progress);
