@@ -194,7 +194,10 @@ std::vector<std::string> other_software(const Case& request, const Machine& mach
   }
   const Fabric& fabric = machine.fabric;
   if (!fabric.peer_access) return {};  // all else reads or writes other GPUs' memory
-  const std::vector<std::string> async_tp{"PyTorch (async TP)", "vLLM (fuse_gemm_comms)"};
+  std::vector<std::string> async_tp;
+  if (machine.runtime != Runtime::cann) async_tp.emplace_back("PyTorch (async TP)");
+  // vLLM has the pass on CUDA alone: vllm/compilation/passes/pass_manager.py, current_platform.is_cuda().
+  if (machine.runtime == Runtime::cuda) async_tp.emplace_back("vLLM (fuse_gemm_comms)");
   if (std::holds_alternative<AsyncTp>(choice.family)) return async_tp;
   if (const auto* pairs = std::get_if<Pairs>(&choice.family)) {
     const std::array schedules{pairs->qkv, pairs->o, pairs->gate_up, pairs->down};
@@ -202,7 +205,8 @@ std::vector<std::string> other_software(const Case& request, const Machine& mach
       return !one || std::holds_alternative<AsyncTp>(one->family);
     });
     const bool is_of_all = std::ranges::all_of(schedules, [](const auto& one) { return one.has_value(); });
-    if (is_async_tp && !is_of_all) return {"PyTorch (async TP)"};  // vLLM fuses each pair that it finds
+    if (is_async_tp && !is_of_all && !async_tp.empty())
+      return {async_tp.front()};  // vLLM fuses each pair that it finds
     return is_async_tp ? async_tp : std::vector<std::string>{};
   }
   const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/text.hpp"
 #include "models/schedule/amounts.hpp"
@@ -16,13 +17,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char *manifest_name = "settings.json", *manifest_format = "weft.settings/1";
+
 const PairWorkload* pair_of(const Answer& answer) {
   return std::get_if<PairWorkload>(&answer.fastest().candidate.request.workload);
 }
-/// The fastest of an answer's schedules that are meant; null: none.
+/// The fastest of an answer's schedules that are meant and not withheld; null: none.
 const Explored* first(const Answer& answer, const auto& is_meant) {
   for (const Explored& one : answer.fastest_first)
-    if (is_meant(one.candidate.request.schedule)) return &one;
+    if (is_meant(one.candidate.request.schedule) && one.candidate.why_not == WhyNot::nothing) return &one;
   return nullptr;
 }
 
@@ -35,14 +38,14 @@ std::string sizes_text(const std::optional<std::int64_t>& from) {
 
 // --- vLLM ------------------------------------------------------------------------------------------------------
 
-/// Expected time of a layer in this form, the shortest of those that are meant; 0: none is known.
+/// Expected time of a layer in this form, the shortest of those that are meant and not withheld; 0: none is known.
 double expected_us(const Exploration& exploration, std::int64_t size, LayerForm form, const auto& is_meant) {
   double shortest_us = 0;
   for (const Answer& answer : exploration.answers) {
     if (answer.size != size || answer.form != form || !answer.is_of_layer()) continue;
     const double serial_us = answer.ranking.reference().estimate.time_us;
     for (const Explored& one : answer.fastest_first) {
-      if (!is_meant(one)) continue;
+      if (!is_meant(one) || one.candidate.why_not != WhyNot::nothing) continue;
       const double time_us = (1 - one.candidate.odds.gain) * serial_us;
       if (shortest_us == 0 || time_us < shortest_us) shortest_us = time_us;
     }
@@ -110,7 +113,7 @@ const char* fused_op(PairOp op) {
 
 void add_pytorch(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
                  std::vector<SettingsFile>& files) {
-  if (!machine.fabric.peer_access) return;
+  if (!machine.fabric.peer_access || machine.runtime == Runtime::cann) return;
   ordered_json pairs = ordered_json::array();
   for (const std::string& name : exploration.pairs()) {
     std::vector<SizeVerdict> sizes;
@@ -276,6 +279,7 @@ ordered_json segments_of(const Explored& one, const Machine& machine) {
 }
 
 void add_flashoverlap(const Exploration& exploration, const Machine& machine, std::vector<SettingsFile>& files) {
+  if (machine.runtime != Runtime::cuda) return;
   ordered_json shapes = ordered_json::object();
   for (const Answer& answer : exploration.answers) {
     const PairWorkload* pair = pair_of(answer);
@@ -324,7 +328,7 @@ std::string userbuffers_of(const ScheduleChoice& choice) {
 
 void add_transformer_engine(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
                             std::vector<SettingsFile>& files) {
-  if (!machine.fabric.peer_access) return;
+  if (!machine.fabric.peer_access || machine.runtime != Runtime::cuda) return;
   std::string entries;
   for (const Answer& answer : exploration.answers) {
     if (answer.size != scenario.sizes.back() || answer.form != LayerForm::sequence_parallel) continue;
@@ -348,12 +352,12 @@ SettingsFile manifest_of(const std::vector<SettingsFile>& files, const Scenario&
   ordered_json list = ordered_json::array();
   for (const SettingsFile& file : files)
     list.push_back({{"file", file.name}, {"for", file.tool}, {"use", file.use}, {"because", file.because}});
-  const ordered_json json{{"format", "weft.settings/1"},
+  const ordered_json json{{"format", manifest_format},
                           {"question", scenario.name},
                           {"machine", machine.name},
                           {"gpus", scenario.gpus},
                           {"files", list}};
-  return {.name = "settings.json", .tool = "", .use = "", .because = "", .text = to_text(json)};
+  return {.name = manifest_name, .tool = "", .use = "", .because = "", .text = to_text(json)};
 }
 
 }  // namespace
@@ -371,6 +375,17 @@ std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scen
   }
   files.push_back(manifest_of(files, scenario, machine));
   return files;
+}
+
+std::vector<std::string> settings_of_before(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / manifest_name;
+  if (!std::filesystem::exists(path)) return {};
+  const nlohmann::json json = read_json_file(path);
+  if (!json.is_object() || json.value("format", "") != manifest_format)
+    throw InputError(path.string(), "expected " + std::string(manifest_format) + ", or another folder");
+  std::vector<std::string> names;
+  for (const nlohmann::json& one : json.at("files")) names.push_back(one.at("file"));
+  return names;
 }
 
 }  // namespace weft::scenarios::study

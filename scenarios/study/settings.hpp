@@ -2,6 +2,7 @@
 // settings.json, which says what each file is, for which version and why. docs/settings.md shows them.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct SettingsFile {
 /// any advice (`grade`, of evidence_of_advice()) nobody is told to overlap anything.
 std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
                                       Grade grade);
+
+/// The files that the settings.json of an earlier answer names in this folder; none where there is no such file.
+std::vector<std::string> settings_of_before(const std::filesystem::path& folder);
 
 }  // namespace weft::scenarios::study

@@ -13,6 +13,7 @@
 #include "scenarios/library/full_answer.hpp"
 #include "scenarios/library/question.hpp"
 #include "scenarios/report/html_report.hpp"
+#include "scenarios/study/settings.hpp"
 #include "tools/commands/command.hpp"
 #include "tools/commands/numbers.hpp"
 
@@ -72,12 +73,21 @@ std::string page_of(const FullAnswer& answer, const ExploreOptions& options, con
   }
 }
 
-/// All of them or none.
-void write_settings(const std::filesystem::path& folder, const FullAnswer& answer) {
+/// All of them or none, in place of those of an earlier answer. Says which.
+std::string write_settings(const std::filesystem::path& folder, const FullAnswer& answer) {
   std::vector<TextFile> files;
-  for (auto& file : answer.settings()) files.push_back({folder / file.name, std::move(file.text)});
+  std::string names;
+  for (auto& file : answer.settings()) {
+    names += (names.empty() ? "" : ", ") + file.name;
+    files.push_back({folder / file.name, std::move(file.text)});
+  }
   make_folder(folder);
+  const std::vector<std::string> before = study::settings_of_before(folder);
   write_text_files(files);
+  for (const std::string& name : before)
+    if (std::ranges::none_of(files, [&](const TextFile& file) { return file.path == folder / name; }))
+      remove_file(folder / std::filesystem::path(name).filename());
+  return "Settings: " + names + ".";
 }
 
 void run_explore(ExploreOptions options) {
@@ -101,7 +111,7 @@ void run_explore(ExploreOptions options) {
   if (!options.trace.empty()) write_perfetto(options.trace, {answer.winning_run()});
   if (!options.svg.empty()) write_text_file(options.svg, picture);
   if (!options.html.empty()) write_text_file(options.html, page);
-  if (!options.settings.empty()) write_settings(options.settings, answer);
+  if (!options.settings.empty()) report.notes.push_back(write_settings(options.settings, answer));
   if (!options.trace.empty() || !options.schedule.empty())
     report.notes.push_back("Written: " + answer.winner_in_words() + ".");
   options.output.write(report);

@@ -147,6 +147,12 @@ TEST_F(Explore, WritesSettingsOrNone) {
   ASSERT_EQ(run("--space named --settings out").status, 0);
   EXPECT_EQ(read_json_file(folder.path() / "out/settings.json")["machine"], "h200x8-nvswitch");
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "out/pytorch-2.11.async_tp.json"));
+  folder.write("out/notes", "kept");
+  const CommandResult again =
+      run("--space named --settings out --machine ascend910b8-mesh");  // without peer access by CUDA
+  EXPECT_THAT(again.output, HasSubstr("Settings: settings.json."));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/pytorch-2.11.async_tp.json"));
+  EXPECT_EQ(folder.read("out/notes"), "kept");
   folder.write("file", "kept");
   const CommandResult refused = run("--space named --settings file --json out.json");
   EXPECT_EQ(refused.status, 2);
