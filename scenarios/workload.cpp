@@ -126,7 +126,9 @@ void check_sequences(const WithHeads& workload, std::int64_t sequences, const st
                                                         " heads, got " + std::to_string(sequences));
   if (prefix == 0) return;
   check_extent(prefix_field, prefix);
-  check_extent(prefix_field, prefix + rows / sequences);
+  if (prefix > max_extent - rows / sequences)
+    throw InputError("workload." + prefix_field, "expected at most " + std::to_string(max_extent - rows / sequences) +
+                                                     " beside the new tokens, got " + std::to_string(prefix));
   check_matrix(prefix_field, sequences * prefix, 2 * workload.kv_heads * workload.head_dim, DataType::bf16);
 }
 

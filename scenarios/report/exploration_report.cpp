@@ -164,7 +164,7 @@ Table rows_of(const study::Exploration& exploration, const Scenario& scenario) {
                             Number{estimate.time_us, 3}, Number{estimate.low_us, 3}, Number{estimate.high_us, 3},
                             ratio(speedup), Number{100 * odds.faster, 1}, Number{100 * odds.gain, 1},
                             std::string(name_of(one.limited_by)), one.runnable ? "yes" : "no",
-                            std::string(name_of(why_not))});
+                            why_not == WhyNot::nothing ? "" : std::string(name_of(why_not))});
     }
   return table;
 }

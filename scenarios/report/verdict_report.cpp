@@ -139,6 +139,12 @@ std::string odds_of(const scenarios::Odds& odds) {
          share(odds.worst_gain) + " in the worst of 20 cases";
 }
 
+/// "-9.9 %, 97 % to be faster".
+std::string gain_of(const study::Plan& plan, const study::SizePlans& plans) {
+  return signed_percent(plan.time_us / plans.baseline.time_us - 1) + ", " + fixed(100 * plan.odds.faster, 0) +
+         " % to be faster";
+}
+
 std::string runs_today(const study::SizePlans& plans, const Scenario& scenario) {
   if (!plans.runnable) return "this plan, " + by_software(plans.best);
   const study::Plan& plan = *plans.runnable;
@@ -146,8 +152,12 @@ std::string runs_today(const study::SizePlans& plans, const Scenario& scenario) 
   const bool is_variant = plan.schedules.size() > 1 && are_of_the_same_pairs(plan, plans.best);
   const std::string what =
       is_variant ? "this plan with " + words_of(others(plan, plans.best)) : words_of(plan, scenario);
-  return what + ", " + signed_percent(plan.time_us / plans.baseline.time_us - 1) + ", " +
-         fixed(100 * plan.odds.faster, 0) + " % to be faster, " + by_software(plan);
+  return what + ", " + gain_of(plan, plans) + ", " + by_software(plan);
+}
+
+std::string of_others(const study::Plan& plan, const study::SizePlans& plans, const Scenario& scenario) {
+  if (plan.schedules.empty()) return "nothing that gains";
+  return words_of(plan, scenario) + ", " + gain_of(plan, plans) + ", " + by_software(plan);
 }
 
 void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
@@ -156,6 +166,7 @@ void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, cons
   notes.push_back("Plan: " + words_of(plans.best, scenario) + ".");
   notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
   notes.push_back("Runs today: " + runs_today(plans, scenario) + ".");
+  if (plans.of_others) notes.push_back("By other software: " + of_others(*plans.of_others, plans, scenario) + ".");
 }
 
 /// What rests on numbers that nobody measured or published wins nothing: it is a guess, below the headline, and says
@@ -173,15 +184,15 @@ void add_guess(const study::Verdict& verdict, const study::SizePlans* plans, con
 std::string words_of(Grade grade) {
   switch (grade) {
     case Grade::measured:
-      return "measured on such machines";
+      return "its numbers are measured on such machines";
     case Grade::measured_alike:
-      return "over a tenth is from machines alike";
+      return "over a tenth of the time rests on machines alike";
     case Grade::published:
-      return "over a tenth is public figures";
+      return "over a tenth of the time rests on public figures";
     case Grade::assumed:
       break;
   }
-  return "over a tenth is assumed";
+  return "over a tenth of the time rests on assumptions";
 }
 
 /// ", since not published: the rate of all-reduce of 4 GPUs. Measure: weft profile new --nccl-tests LOG"
@@ -264,7 +275,7 @@ std::string conditions(const study::Verdict& verdict, const study::Exploration& 
   const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
   if (const std::string memory = memory_sentence(verdict, exploration, machine); !memory.empty()) add(memory);
   add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
-  if (!evidence.outside.empty()) add("Outside of what was measured: " + quantities(evidence.outside, scenario) + ".");
+  if (!evidence.outside.empty()) add("Beyond what was measured there: " + quantities(evidence.outside, scenario) + ".");
   if (const std::size_t count = left_out(scenario).size(); count > 0)
     add("Not counted: " + std::to_string(count) + ", below.");
   return text;

@@ -466,11 +466,28 @@ Answer explore_pair(const Question& question, std::int64_t size, const Scenario&
   return study.answer();
 }
 
+namespace {
+
+/// A way of doing collectives that was asked for by name is not passed over in silence, as one of all ways is.
+void require_collectives(const Scenario& scenario, const Machine& machine) {
+  const SearchSpace& space = scenario.space;
+  if (space.collectives == SearchSpace{}.collectives) return;
+  for (const Collectives by : space.collectives) {
+    const auto does = [by](const auto& one) { return one.by == by; };
+    if (std::ranges::none_of(space.kernels, does) && std::ranges::none_of(space.windows, does))
+      throw InputError("collectives", "expected what " + machine.name + " has for " + std::to_string(scenario.gpus) +
+                                          " GPUs, got " + std::string(name_of(by)));
+  }
+}
+
+}  // namespace
+
 Exploration explore(const Scenario& asked_scenario, const Machine& machine, Executor& executor,
                     const ExploreOptions& options) {
   Scenario scenario = asked_scenario;
   scenario.space.kernels = kernel_collectives(machine, scenario.space.collectives);
   scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.collectives);
+  require_collectives(scenario, machine);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
   scenario.space.own_launches = runs_own_kernels(machine);
   return Study(scenario, machine, executor, options).run();

@@ -9,14 +9,33 @@
 namespace weft::scenarios::study {
 namespace {
 
-/// What is advised of an answer, or of those of its schedules that run today; null: serial.
-const Explored* advised(const Answer& answer, bool only_runnable, Rule rule) {
-  if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.advice() : nullptr;
+/// Which schedules are looked at: all, those that something of today runs, or those that other software than weft does.
+enum class RunBy { anyone, software_of_today, other_software };
+
+bool is_run_by(RunBy who, const Explored& one) {
+  switch (who) {
+    case RunBy::anyone:
+      return true;
+    case RunBy::software_of_today:
+      return runs_today(one);
+    case RunBy::other_software:
+      return !one.other_software.empty();
+  }
+  return false;
+}
+
+bool is_run_by(RunBy who, const Plan& plan) {
+  return std::ranges::all_of(plan.schedules, [who](const auto& one) { return is_run_by(who, *one.second); });
+}
+
+/// What is advised of an answer among the schedules that are looked at; null: serial.
+const Explored* advised(const Answer& answer, RunBy who, Rule rule) {
+  if (who == RunBy::anyone) return answer.ranking.overlap_pays() ? &answer.advice() : nullptr;
   const Explored* best = nullptr;
   double most = 0;
   for (const Explored& one : answer.fastest_first)
     if (const double gain = promised_gain(one.candidate.odds, rule);
-        runs_today(one) && one.candidate.may_be_advised() && gain > most)
+        is_run_by(who, one) && one.candidate.may_be_advised() && gain > most)
       best = &one, most = gain;
   return best;
 }
@@ -40,11 +59,13 @@ class SizeStudy {
       : exploration_(exploration), scenario_(scenario), size_(size) {}
 
   SizePlans plans() const {
-    SizePlans plans{.size = size_, .baseline = serial(forms().front()), .best = {}, .runnable = {}};
-    plans.best = best(plans.baseline, false);
-    Plan runnable = best(plans.baseline, true);
-    if (!plans.best.schedules.empty() && runnable.name + words(runnable) != plans.best.name + words(plans.best))
-      plans.runnable = std::move(runnable);
+    SizePlans plans{.size = size_, .baseline = serial(forms().front()), .best = {}, .runnable = {}, .of_others = {}};
+    plans.best = best(plans.baseline, RunBy::anyone);
+    if (!plans.pays()) return plans;
+    if (!is_run_by(RunBy::software_of_today, plans.best))
+      plans.runnable = best(plans.baseline, RunBy::software_of_today);
+    if (!is_run_by(RunBy::other_software, plans.runnable.value_or(plans.best)))
+      plans.of_others = best(plans.baseline, RunBy::other_software);
     return plans;
   }
 
@@ -56,12 +77,6 @@ class SizeStudy {
     if (scenario_.forms.empty()) return {std::nullopt};
     if (exploration_.layers.empty()) return {scenario_.forms.front()};
     return {scenario_.forms.begin(), scenario_.forms.end()};
-  }
-
-  static std::string words(const Plan& plan) {
-    std::string text;
-    for (const auto& [pair, one] : plan.schedules) text += pair + one->candidate.request.id;
-    return text;
   }
 
   std::vector<const Answer*> answers(Form form, bool of_layer) const {
@@ -87,13 +102,13 @@ class SizeStudy {
 
   /// Where no whole layer is simulated. Gains are shares of the baseline's time, those of a case go together; the
   /// probability is that of the pair which saves most.
-  Plan overlapped_pairs(Form form, const Plan& baseline, bool only_runnable) const {
+  Plan overlapped_pairs(Form form, const Plan& baseline, RunBy who) const {
     Plan plan = serial(form);
     plan.name = name(form, "pairs overlapped");
     plan.odds.gain = plan.odds.worst_gain = 1 - plan.time_us / baseline.time_us;
     double most = 0;
     for (const Answer* pair : answers(form, false)) {
-      const Explored* schedule = advised(*pair, only_runnable, exploration_.rule);
+      const Explored* schedule = advised(*pair, who, exploration_.rule);
       if (schedule == nullptr) continue;
       const Candidate& choice = schedule->candidate;
       const double serial_us = pair->ranking.reference().estimate.time_us;
@@ -107,10 +122,10 @@ class SizeStudy {
     return plan;
   }
 
-  std::vector<Plan> whole_layers(Form form, const Plan& baseline, bool only_runnable) const {
+  std::vector<Plan> whole_layers(Form form, const Plan& baseline, RunBy who) const {
     std::vector<Plan> plans;
     for (const Answer* layer : answers(form, true))
-      if (const Explored* schedule = advised(*layer, only_runnable, exploration_.rule); schedule != nullptr) {
+      if (const Explored* schedule = advised(*layer, who, exploration_.rule); schedule != nullptr) {
         const Candidate& choice = schedule->candidate;
         const double share = layer->ranking.reference().estimate.time_us / baseline.time_us;
         plans.push_back({.name = name(form, kind_of(choice.request.schedule)),
@@ -129,15 +144,15 @@ class SizeStudy {
     return {{"", layer}};
   }
 
-  Plan best(const Plan& baseline, bool only_runnable) const {
+  Plan best(const Plan& baseline, RunBy who) const {
     Plan best = baseline;
     const auto promised = [&](const Plan& plan) { return promised_gain(plan.odds, exploration_.rule); };
     const auto consider = [&](Plan plan) {
       if (!plan.schedules.empty() && promised(plan) > promised(best)) best = std::move(plan);
     };
     for (const Form form : forms()) {
-      if (exploration_.layers.empty()) consider(overlapped_pairs(form, baseline, only_runnable));
-      for (Plan& plan : whole_layers(form, baseline, only_runnable)) consider(std::move(plan));
+      if (exploration_.layers.empty()) consider(overlapped_pairs(form, baseline, who));
+      for (Plan& plan : whole_layers(form, baseline, who)) consider(std::move(plan));
     }
     return best;
   }

@@ -28,7 +28,9 @@ struct SizePlans {
   std::int64_t size = 0;
   Plan baseline;                 ///< the first form that was asked about, serial
   Plan best;                     ///< that promises most by the exploration's rule; the baseline where none gains
-  std::optional<Plan> runnable;  ///< the best that software of today runs, if that is another one
+  std::optional<Plan> runnable;  ///< the best that software of today runs, where that of all is not
+  /// The best that other software than weft runs, where neither of these is; the baseline where none of it gains.
+  std::optional<Plan> of_others;
 
   bool pays() const { return !best.schedules.empty(); }
   /// It pays by more than faster collectives of serial schedules.

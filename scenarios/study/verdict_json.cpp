@@ -33,8 +33,10 @@ ordered_json to_json(const Verdict& verdict) {
     sizes.push_back({{"size", one.size},
                      {"baseline", json_of(one.baseline, verdict.layers)},
                      {"best", json_of(one.best, verdict.layers)},
-                     {"runnable", one.runnable ? json_of(*one.runnable, verdict.layers) : ordered_json()}});
+                     {"runnable", one.runnable ? json_of(*one.runnable, verdict.layers) : ordered_json()},
+                     {"of_others", one.of_others ? json_of(*one.of_others, verdict.layers) : ordered_json()}});
   ordered_json json{{"pays_from", verdict.pays_from ? ordered_json(*verdict.pays_from) : ordered_json()},
+                    {"pays_by", verdict.overlaps ? "overlap" : "faster collectives"},
                     {"of", verdict.is_of_layers ? "layer" : "pairs"},
                     {"layers", verdict.layers},
                     {"memory_GB", nullptr},

@@ -91,10 +91,11 @@ TEST(FirstScreen, SaysWhichWaysOfRunningTheModelItIsNotAbout) {
 
 TEST(FirstScreen, SaysWhatLiesOutsideOfWhatWasMeasured) {
   LongAnswer answer;
-  EXPECT_THAT(answer.text(1000), Not(HasSubstr("Outside of")));
+  EXPECT_THAT(answer.text(1000), Not(HasSubstr("Beyond what")));
   answer.evidence.outside = {"gpus", "n"};
-  EXPECT_THAT(answer.text(1000),
-              HasSubstr("Evidence: measured on such machines. Outside of what was measured: 8 GPUs, n."));
+  EXPECT_THAT(
+      answer.text(1000),
+      HasSubstr("Evidence: its numbers are measured on such machines. Beyond what was measured there: 8 GPUs, n."));
 }
 
 TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
@@ -102,9 +103,10 @@ TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
   answer.evidence = {.grade = Grade::assumed,
                      .assumed = {{"the rate of all-gather of 4 GPUs", study::MeasuredBy::nccl_tests},
                                  {"gaps between kernels", study::MeasuredBy::calibration}}};
-  EXPECT_THAT(answer.text(1000), HasSubstr("Evidence: over a tenth is assumed, since not published: the rate of "
-                                           "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
-                                           "--nccl-tests LOG, weft calibrate."));
+  EXPECT_THAT(answer.text(1000),
+              HasSubstr("Evidence: over a tenth of the time rests on assumptions, since not published: the rate of "
+                        "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
+                        "--nccl-tests LOG, weft calibrate."));
   EXPECT_THAT(answer.text(1000), HasSubstr("\nNo winner: too much is assumed. Stay with "));
   EXPECT_THAT(answer.text(1000), HasSubstr("\nA guess at "));
   EXPECT_THAT(answer.text(1000), Not(HasSubstr("Plan: ")));
@@ -133,7 +135,8 @@ TEST(FirstScreen, SaysPlanGainOddsMemoryAndWhatRunsToday) {
   EXPECT_THAT(text, HasSubstr("Odds: 100 % to be faster, 22.9 % gain expected, 19.9 % in the worst of 20 cases."));
   EXPECT_THAT(text,
               HasSubstr("Runs today: this plan with async TP (attention output), -19.4 %, 100 % to be faster, by "));
-  EXPECT_THAT(text, HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). Evidence: measured on such machines."));
+  EXPECT_THAT(
+      text, HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). Evidence: its numbers are measured on such machines."));
   EXPECT_THAT(text, HasSubstr("Not counted: 3, below."));
 }
 

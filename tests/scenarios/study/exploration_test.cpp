@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "models/base/input_error.hpp"
 #include "models/check/race_check.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
@@ -85,6 +86,18 @@ TEST(Exploration, SaysTheSameOnEveryRun) {
     EXPECT_EQ(first.fastest_first[i].candidate.request, second.fastest_first[i].candidate.request);
     EXPECT_EQ(first.fastest_first[i].candidate.estimate.time_us, second.fastest_first[i].candidate.estimate.time_us);
   }
+}
+
+TEST(Exploration, RefusesCollectivesThatAreAskedForAndTheMachineLacks) {
+  scenarios::Scenario scenario;
+  scenario.gpus = 2;
+  scenario.sizes = {1024};
+  scenario.plain = {PairWorkload{PairOp::gemm_reduce_scatter, 1024, 1024, 512}};
+  scenario.space.families = {{"serial"}};
+  scenario.space.collectives = {Collectives::multimem};
+  EXPECT_THROW(explore(scenario, h200(), simulator()), InputError);
+  scenario.space.collectives = {Collectives::two_shot};
+  EXPECT_NO_THROW(explore(scenario, h200(), simulator()));
 }
 
 TEST(Exploration, WhoChoosesFamiliesGetsThoseAlone) {

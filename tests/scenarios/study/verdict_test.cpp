@@ -126,6 +126,22 @@ TEST(Verdict, NamesThePlanThatRunsToday) {
   EXPECT_EQ(largest.runnable->schedules.front().second->candidate.request.id, "chunks");
 }
 
+TEST(Verdict, NamesThePlanOfOtherSoftwareWhereNeitherOfTheOthersIs) {
+  Exploration found = exploration();
+  EXPECT_FALSE(verdict_of(found, scenario()).largest().of_others->layer);  // none gains: serial
+  for (Answer& one : found.answers)
+    for (Explored& schedule : one.fastest_first)
+      if (schedule.candidate.request.id == "chunks") schedule.other_software = {"PyTorch"};
+  EXPECT_FALSE(verdict_of(found, scenario()).largest().of_others);  // that which runs is of PyTorch too
+}
+
+TEST(Verdict, APlanThatRunsIsNotBesideAnotherOne) {
+  Exploration found = exploration();
+  for (Answer& one : found.answers)
+    for (Explored& schedule : one.fastest_first) schedule.runnable = true;
+  EXPECT_FALSE(verdict_of(found, scenario()).largest().runnable);
+}
+
 TEST(Verdict, TheWinnerIsTheLayerThatIsAdvisedOrOfPairsTheScheduleThatSavesMost) {
   Exploration found = exploration();
   const Winner layer = winner_of(verdict_of(found, scenario()), found);
