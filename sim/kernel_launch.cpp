@@ -293,7 +293,9 @@ std::vector<TileFetch> fetches_of(const Gemm& gemm, int ctas, const LaunchSite& 
   const auto blocks = row_blocks(gemm);
   const MatrixSize size = size_of_block(gemm, site.schedule.gpus);
   const TileGrid grid = tile_grid(site.cost.kernel, size);
-  const FetchOrder order = fetch_order(size, site.schedule.buffers[gemm.a.buffer].dtype, gemm.order, grid, ctas);
+  const int tile_rows = site.cost.kernel.tile_m;
+  const FetchOrder order =
+      fetch_order(size, site.schedule.buffers[gemm.a.buffer].dtype, gemm.order, grid, ctas, tile_rows);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!blocks[i].a_from) continue;
     Uses uses{{site.l2, 1.0}};
@@ -301,7 +303,7 @@ std::vector<TileFetch> fetches_of(const Gemm& gemm, int ctas, const LaunchSite& 
     for (int band = 0; band < order.bands; ++band) {
       const double rows = std::min(order.band_rows, order.rows - band * order.band_rows);
       fetches.push_back({.first_tile = static_cast<std::int64_t>(i) * grid.tiles() +
-                                       band * order.band_rows / own_tile_m * grid.columns,
+                                       band * order.band_rows / tile_rows * grid.columns,
                          .bytes = rows * order.row_bytes,
                          .first_bytes = rows * std::min(order.chunk_bytes, order.row_bytes),
                          .share_after_last = order.chunks > 1 ? 1.0 / order.chunks : 0,

@@ -103,7 +103,7 @@ const std::vector<double>& MaxMin::rates(std::span<const double> capacities, std
   for (bool is_first = true; !rising_.empty(); is_first = false) {
     const bool is_cap_first = cap < full * (1 - rounding_margin);
     if (!is_cap_first && !is_first) full = find_full();
-    const double level = std::min(cap, full), reached = level * (1 + relative_tolerance);
+    const double level = std::min(cap, full), reached = std::max(level, level * (1 + relative_tolerance));
     cap = infinity;
     auto kept = rising_.begin();
     for (const Rising& flow : rising_) {

@@ -26,9 +26,10 @@ inline constexpr int largest_fetch_unit = 2048;
 /// Of the blocks of `size` of a GEMM whose tiles run on `ctas` at a time: those of a band run together, since a tile
 /// that stood behind another band's rows would hold its CTA until they have come. Rows are cut evenly: a CTA has as
 /// many bytes under way whatever its units have, but short ones at the end of each row would take as long as whole
-/// ones. A chunk of a band has about 2 MiB, where the band has so much: tiles ask less often what has come.
+/// ones. A chunk of a band has about 2 MiB, where the band has so much: tiles ask less often what has come. `tile_rows`
+/// are other than ours on machines that our kernels do not run on.
 constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const TileOrder& order, const TileGrid& grid,
-                                 int ctas) {
+                                 int ctas, int tile_rows = own_tile_m) {
   constexpr std::int64_t usual_bytes = 2 << 20;
   const auto row_bytes = static_cast<int>(size.k * bytes_of(dtype));
   const auto step_bytes = static_cast<int>(own_tile_k * bytes_of(dtype));
@@ -38,7 +39,7 @@ constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const T
   const std::int64_t units_of_row = divided_up(row_bytes, largest_fetch_unit);
   const auto steps_of_unit = static_cast<int>(divided_up(divided_up(row_bytes, units_of_row), step_bytes));
   FetchOrder fetch{.rows = static_cast<int>(size.m), .row_bytes = row_bytes};
-  fetch.band_rows = static_cast<int>(rows * own_tile_m);
+  fetch.band_rows = static_cast<int>(rows * tile_rows);
   fetch.bands = static_cast<int>(divided_up(grid.rows, rows));
   fetch.unit_bytes = steps_of_unit * step_bytes;
   const auto units_of_chunk = static_cast<int>(

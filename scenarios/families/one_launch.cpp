@@ -35,7 +35,7 @@ double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int g
   const double tile_us = time_tile(machine, size, kernel, pair.dtype).tile_us;
   if (!fetches) return std::max(estimated_gemm_us(machine, size, kernel, pair.dtype), links_us + tile_us);
   const auto ctas = static_cast<int>(hybrid.gemm_sms > 0 ? hybrid.gemm_sms : persistent_ctas(machine.gpu, kernel));
-  const FetchOrder fetch = fetch_order(block, pair.dtype, own_order, tiles, ctas);
+  const FetchOrder fetch = fetch_order(block, pair.dtype, own_order, tiles, ctas, kernel.tile_m);
   const double first_chunk_us = static_cast<double>(fetch.band_rows) * fetch.chunk_bytes / bytes_per_us(GBps);
   return std::max({estimated_gemm_us(machine, size, kernel, pair.dtype, tiles.tiles() * hybrid.count) +
                        gemm.own_fetch_hold * links_us,

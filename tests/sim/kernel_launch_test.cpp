@@ -134,6 +134,20 @@ TEST(KernelLaunch, OfAGemmThatFetchesBringsEachRowOnceBandAfterBand) {
   EXPECT_EQ(bytes, 2.0 * rows * depth);
 }
 
+TEST(KernelLaunch, OfAGemmWithOtherTilesThanOursFetchesEachRowOnceToo) {
+  for (const int tile_rows : {32, 64, 256}) {
+    Gemm both = stored_and_fetched();
+    both.kernel->tile_m = tile_rows;
+    Launched one(2, both);
+    double bytes = 0;
+    for (const TileFetch& fetch : gemm_launch(both, one.site()).work.fetches) {
+      EXPECT_GT(fetch.bytes, 0) << tile_rows;
+      bytes += fetch.bytes;
+    }
+    EXPECT_EQ(bytes, 2.0 * rows * depth) << tile_rows;
+  }
+}
+
 TEST(KernelLaunch, OfAGemmAtWhoseEndTheRanksMeetTellsThemAfterItsLastTile) {
   Gemm both = stored_and_fetched();
   Launched one(2, both);

@@ -62,6 +62,8 @@ TEST(MaxMin, NothingFlowsThroughAResourceOfNoCapacity) {
   EXPECT_THAT(rates_of({0, 10}, {{5, {{0, 1}}}, {5, {{1, 1}}}}), ElementsAre(0, 5));
 }
 
+TEST(MaxMin, ACapBelowNothingDoesNotHang) { EXPECT_THAT(rates_of({100}, {{-5, {}}, {7, {}}}), ElementsAre(-5, 7)); }
+
 TEST(MaxMin, CoefficientsOfManyMagnitudesDoNotHang) {
   const std::vector<Flow> flows{
       {uncapped, {{0, 1e6}}}, {uncapped, {{0, 1e-8}, {1, 1}}}, {1e-3, {{0, 0.1}}}, {uncapped, {{1, 1e-9}}}};
