@@ -5,6 +5,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
+#include "models/base/json_object.hpp"
 #include "models/base/text.hpp"
 #include "models/schedule/amounts.hpp"
 #include "scenarios/case_json.hpp"
@@ -381,11 +382,16 @@ std::vector<std::string> settings_of_before(const std::filesystem::path& folder)
   const std::filesystem::path path = folder / manifest_name;
   if (!std::filesystem::exists(path)) return {};
   const nlohmann::json json = read_json_file(path);
-  if (!json.is_object() || json.value("format", "") != manifest_format)
-    throw InputError(path.string(), "expected " + std::string(manifest_format) + ", or another folder");
-  std::vector<std::string> names;
-  for (const nlohmann::json& one : json.at("files")) names.push_back(one.at("file"));
-  return names;
+  try {
+    JsonObject manifest(json);
+    if (const JsonValue format = manifest.at("format"); format.string() != manifest_format)
+      format.fail(std::string(manifest_format) + ", or another folder");
+    std::vector<std::string> names;
+    for (const JsonValue& one : manifest.list("files")) names.push_back(one.object().string("file"));
+    return names;
+  } catch (const InputError& error) {
+    throw error.in_file(path.string());
+  }
 }
 
 }  // namespace weft::scenarios::study

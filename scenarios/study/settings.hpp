@@ -23,7 +23,8 @@ struct SettingsFile {
 std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
                                       Grade grade);
 
-/// The files that the settings.json of an earlier answer names in this folder; none where there is no such file.
+/// The files that the settings.json of an earlier answer names in this folder; none where there is no such file. Throws
+/// InputError for one that is something else.
 std::vector<std::string> settings_of_before(const std::filesystem::path& folder);
 
 }  // namespace weft::scenarios::study

@@ -153,6 +153,8 @@ TEST_F(Explore, WritesSettingsOrNone) {
   EXPECT_THAT(again.output, HasSubstr("Settings: settings.json."));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/pytorch-2.11.async_tp.json"));
   EXPECT_EQ(folder.read("out/notes"), "kept");
+  folder.write("out/settings.json", R"({"format": "of another program"})");
+  EXPECT_THAT(run("--space named --settings out").errors, HasSubstr("settings.json: format: expected weft.settings/1"));
   folder.write("file", "kept");
   const CommandResult refused = run("--space named --settings file --json out.json");
   EXPECT_EQ(refused.status, 2);
